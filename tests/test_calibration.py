@@ -362,7 +362,7 @@ def test_wrong_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
     another = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
     for arguments, message in {
-        ("--adopt",): "--adopt, --job and --format go with --compare DUMP or --from DUMP",
+        ("--adopt",): "--adopt and --format go with --compare DUMP or --from DUMP",
         (
             "--compare",
             "none.yaml",
@@ -420,7 +420,5 @@ def test_a_dump_with_the_job_needs_no_source(tmp_path: Path, monkeypatch: pytest
     for one in taken:
         assert (one.code, json.loads(one.out)["settings"]) == (1, json.loads(compared.out)["settings"])
     missing = podplan("lower", "--from", "dump.yaml", "--job", "nobody")
-    assert (missing.code, missing.err) == (
-        WRONG,
-        "podplan: dump.yaml: no training job called nobody and no profile of one\n",
-    )
+    assert missing.code == WRONG
+    assert missing.err.startswith('podplan: dump.yaml: there is no job "nobody"; there are ')

@@ -378,6 +378,23 @@ def test_a_process_of_tensorflow_has_all_gpus_of_its_pod() -> None:
     assert not said(given, "RES001")
 
 
+def test_mounts_that_only_the_controller_adds_are_not_pointed_at() -> None:
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 2}}}
+    worker = {"name": "worker", "image": "i", **limits}
+    launcher = {"name": "launcher", "image": "i", "command": ["mpirun", "-np", "4", "python", "train.py"]}
+    specs = {
+        "Launcher": {"replicas": 1, "template": {"spec": {"containers": [launcher]}}},
+        "Worker": {"replicas": 2, "template": {"spec": {"containers": [worker]}}},
+    }
+    given = {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": "m"},
+        "spec": {"mpiReplicaSpecs": specs},
+    }
+    assert related(given, "RES001") == ["its GPUs"]
+
+
 def test_pools_that_prepare_data_need_no_shared_memory() -> None:
     def without_gpus(command: list[str], kind: str = "GenericJob") -> list[str]:
         return said(job(command, {}, kind), "RES001")

@@ -86,13 +86,12 @@ def test_nothing_to_render_is_exit_3(folder: Path) -> None:
     assert "nothing to render" in run.err
 
 
-def test_render_and_lower_print_nothing_unless_all_is_well(folder: Path) -> None:
+def test_render_prints_nothing_unless_all_is_well(folder: Path) -> None:
     (folder / "a.yaml").write_text(PROFILE)
     (folder / "b.yaml").write_text(PROFILE.replace("resnet", "bert").replace("replicas: 2", "replicas: two"))
-    for command in ("render", "lower"):
-        run = podplan(command, ".", cwd=folder)
-        assert (run.code, run.out) == (1, "")
-        assert "b.yaml:8:13" in run.err
+    run = podplan("render", ".", cwd=folder)
+    assert (run.code, run.out) == (1, "")
+    assert "b.yaml:8:13" in run.err
 
 
 def test_render_into_a_folder(folder: Path) -> None:

@@ -150,3 +150,12 @@ def test_variables_of_a_shell_are_no_placeholders(tmp_path: Path) -> None:
 def test_jobs_with_a_placeholder_as_their_name_are_not_the_same(tmp_path: Path) -> None:
     job = JOB.replace("name: train}", 'name: "job-${NAME}"}')
     assert check(tmp_path, {"a.yaml": job, "b.yaml": job})[0] == MISTAKES
+
+
+def test_a_pod_template_of_spark_is_counted(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nspec: {nodeSelector: {pool: spark}}\n"
+    write(tmp_path, {"driver-pod-template.yaml": pod, "pod.yaml": pod})
+    run = podplan("check", "--isolated", "--format", "concise", ".", cwd=tmp_path)
+    assert "pod.yaml:3:7: error SCHEMA003" in run.out
+    assert "driver-pod-template" not in run.out
+    assert "1 × Pod template of another tool" in run.out

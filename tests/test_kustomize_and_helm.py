@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import yaml
 
 from tests.command import podplan
 from tests.git import commit, git_in
+from tests.golden_cases import FIXTURES
 from tests.test_documents_of_other_tools import JOB, write
 
 TEXTS = {
@@ -70,8 +72,13 @@ def places(out: str) -> set[tuple[str, str, int]]:
     return {(one["rule"], one["file"], one["line"]) for one in json.loads(out)["findings"]}
 
 
+# Where a tool is required, its tests fail without it.
 REAL = pytest.mark.skipif(
-    not shutil.which("kustomize") and not shutil.which("kubectl"), reason="no kustomize"
+    not (shutil.which("kustomize") or shutil.which("kubectl") or os.environ.get("PODPLAN_REQUIRE_KUBECTL")),
+    reason="no kustomize",
+)
+REAL_HELM = pytest.mark.skipif(
+    not (shutil.which("helm") or os.environ.get("PODPLAN_REQUIRE_HELM")), reason="no helm"
 )
 ORIGIN = "config.kubernetes.io/origin: 'path: @FOLDER@/../base/job.yaml'"
 
@@ -189,3 +196,30 @@ def test_findings_name_the_templates_of_a_chart(top: Path) -> None:
         "jobs/templates/train.yaml)",
         "jobs/charts/sub/templates/other.yaml)",
     ]
+
+
+@REAL_HELM
+def test_with_the_real_helm(tmp_path: Path) -> None:
+    chart = FIXTURES / "first-steps" / "chart"
+    pipe = ["sh", "-c", 'helm template "$1" "$2" | "$3" -m podplan check --format concise -', "sh"]
+    done = subprocess.run(
+        [*pipe, "nightly", str(chart), sys.executable],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if "DIST001" in line]
+    assert line.endswith("(in jobs/templates/train.yaml)")
+    shutil.copytree(chart, tmp_path / "broken")
+    (tmp_path / "broken/Chart.yaml").write_text("name: jobs\n")
+    failed = subprocess.run(
+        [*pipe, "nightly", "broken", sys.executable],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert failed.returncode == 3
+    assert failed.stderr.endswith("podplan: standard input is empty, so nothing is checked\n")

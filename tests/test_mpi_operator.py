@@ -10,6 +10,7 @@ import yaml
 
 from podplan.core.replica_groups import expand_group, fold_group
 from podplan.kinds.change_effects import compute_change_effect
+from tests.command import podplan
 from tests.lowered_objects import lower, objects
 from tests.recorded_jobs import by_name, errors, plan
 from tests.rows import each_row
@@ -155,3 +156,69 @@ def test_a_field_that_the_operator_overwrites_is_no_conflict() -> None:
     assert errors(plan(job)) == []
     job["spec"]["mpiReplicaSpecs"]["Worker"]["template"] = {"spec": pod}
     assert "dnsPolicy None needs a dnsConfig with at least one nameserver" in str(errors(plan(job)))
+
+
+WORKER_VOLUMES = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: ring}
+spec:
+  slotsPerWorker: 1
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          initContainers:
+          - name: wait
+            image: registry.example.com/mpi:1
+            command: [sh, -c, "cat /etc/mpi/hostfile"]
+            volumeMounts: [{name: mpi-job-config, mountPath: /etc/mpi}, {name: VOLUME, mountPath: /keys}]
+          containers:
+          - name: launcher
+            image: registry.example.com/mpi:1
+            env: [{name: MASTER_ADDR, value: ring-worker-HOST}]
+            command: [mpirun, -np, "2", -x, MASTER_ADDR, python, train.py]
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: worker, image: "registry.example.com/mpi:1"}]}}
+"""
+
+
+def check_volumes(folder: Path, volume: str, host: int) -> str:
+    text = WORKER_VOLUMES.replace("VOLUME", volume).replace("HOST", str(host))
+    (folder / "job.yaml").write_text(text)
+    return podplan("check", "--isolated", "--format", "concise", "job.yaml", cwd=folder).out
+
+
+def test_volumes_that_the_operator_adds_can_be_mounted(tmp_path: Path) -> None:
+    assert "SCHEMA008" not in check_volumes(tmp_path, "ssh-auth", 0)
+    assert 'SCHEMA008 the Pod has no volume "ssh-keys"' in check_volumes(tmp_path, "ssh-keys", 0)
+
+
+def test_workers_find_each_other_by_the_search_domain(tmp_path: Path) -> None:
+    assert "DIST010" not in check_volumes(tmp_path, "ssh-auth", 1)
+    assert "DIST010 ring-worker-2 does not resolve" in check_volumes(tmp_path, "ssh-auth", 2)
+
+
+def test_clean_up_of_a_job_of_the_training_operator_may_be_beside_run_policy(tmp_path: Path) -> None:
+    worker = '{containers: [{name: mpi, image: "registry.example.com/mpi:1", command: [sleep, 365d]}]}'
+    launcher = worker.replace("[sleep, 365d]", '[mpirun, -np, "2", python, train.py]')
+    worker = worker.replace("}]}", ", resources: {limits: {nvidia.com/gpu: 1}}}]}")
+    text = f"""\
+apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {{name: ring}}
+spec:
+  cleanPodPolicy: Running
+  mpiReplicaSpecs:
+    Launcher: {{template: {{spec: {launcher}}}}}
+    Worker: {{replicas: 2, template: {{spec: {worker}}}}}
+"""
+    (tmp_path / "job.yaml").write_text(text)
+    (tmp_path / "none.yaml").write_text(text.replace("Running", "None").replace("ring", "kept"))
+    found = podplan("check", "--isolated", "--format", "concise", ".", cwd=tmp_path).out
+    assert "none.yaml:4:1: warning LIFE031" in found
+    assert "job.yaml:4:1: warning LIFE031" not in found
+    ended = podplan("status", "job.yaml", "--pod", "launcher=Succeeded", cwd=tmp_path).out
+    assert "cleanPodPolicy is Running" in ended
+    assert "job.yaml:5:19  spec.cleanPodPolicy" in ended

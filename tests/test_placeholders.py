@@ -69,3 +69,79 @@ def test_other_commands_pass_over_templates_and_patches(top: Path) -> None:
     git("init", "-q")
     commit(git, "jobs")
     assert "broken" not in podplan("diff", cwd=top).out
+
+
+PLACEHOLDERS = (
+    "$(params.limit_memory)",
+    "$(tasks.x.results.y)",
+    "$(params['limit'])",
+    "$(context.taskRun.name)",
+    "$(workspaces.source.path)",
+    "$(model-name)",
+    "{{inputs.parameters.x}}",
+    "{{=inputs.parameters.x}}",
+    "{{workflow.parameters.memory}}",
+    "{{ .Values.memory }}",
+    "<MEMORY>",
+    "${MEMORY}",
+    "${MEMORY:-1Gi}",
+    "$MEMORY",
+    "%s",
+    "@MEMORY@",
+    "__MEMORY__",
+    "IMG_PLACEHOLDER",
+    "PLACEHOLDER",
+    "REPLACE_ME",
+    "YOUR_VALUE",
+)
+EVERYWHERE = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: VALUE, namespace: VALUE}
+spec:
+  runPolicy: {activeDeadlineSeconds: VALUE}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: VALUE
+      template:
+        spec:
+          serviceAccountName: VALUE
+          containers:
+          - name: pytorch
+            image: VALUE
+            imagePullPolicy: VALUE
+            ports: [{name: http, containerPort: VALUE}]
+            resources: {limits: {cpu: VALUE, memory: VALUE, nvidia.com/gpu: VALUE}}
+          volumes:
+          - {name: shm, emptyDir: {medium: Memory, sizeLimit: VALUE}}
+          - {name: data, persistentVolumeClaim: {claimName: VALUE}}
+"""
+
+
+@pytest.mark.parametrize("placeholder", PLACEHOLDERS)
+def test_placeholders_where_numbers_quantities_and_names_are(tmp_path: Path, placeholder: str) -> None:
+    (tmp_path / "job.yaml").write_text(EVERYWHERE.replace("VALUE", f'"{placeholder}"'))
+    run = podplan("check", "--isolated", "--format", "concise", "job.yaml", cwd=tmp_path)
+    assert run.code == 0, run.out
+    assert run.out.startswith("no findings in 1 file")
+    assert "1 × document with placeholders" in run.out
+
+
+@pytest.mark.parametrize("value", ["$(MEMORY)", "one", "{memory}"])
+def test_values_that_nobody_fills_in_are_errors(tmp_path: Path, value: str) -> None:
+    (tmp_path / "job.yaml").write_text(EVERYWHERE.replace("VALUE", f'"{value}"'))
+    run = podplan("check", "--isolated", "--format", "concise", "job.yaml", cwd=tmp_path)
+    assert run.code == 1
+    assert "SCHEMA002 replicas must be an integer" in run.out
+
+
+def test_parameters_of_a_workflow_in_a_command_line(tmp_path: Path) -> None:
+    line = (
+        '[torchrun, "--nproc_per_node=$(params.processes)", "--nnodes={{inputs.parameters.nodes}}", train.py]'
+    )
+    job = JOB.replace("[torchrun, --nproc_per_node=4, train.py]", line)
+    assert job != JOB
+    (tmp_path / "job.yaml").write_text(job)
+    run = podplan("check", "--isolated", "--format", "concise", "job.yaml", cwd=tmp_path)
+    assert run.code == 0, run.out
+    assert "nnodes" not in run.out

@@ -343,3 +343,27 @@ def test_facts_and_contradictions(
     text = f"{facts}\n{findings}"
     golden = KUEUE / "facts.txt"
     file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")
+
+
+def test_objects_that_state_facts_are_not_called_unchecked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podplan.cluster.kinds import FACT_KINDS, KINDS
+    from podplan.tools.inventory.object_facts import _READERS
+
+    kinds = {
+        (group, kind) for table in (KINDS, FACT_KINDS) for group, names in table.items() for kind in names
+    }
+    # A Secret is checked, and a Deployment or a ConfigMap is read only for what some of them contain.
+    assert {one for one in _READERS if one[1] not in ("Secret", "Deployment", "ConfigMap")} <= kinds
+    documents = [
+        "{apiVersion: v1, kind: LimitRange, metadata: {name: a}, spec: {limits: []}}",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: a}}",
+        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}",
+    ]
+    (tmp_path / "objects.yaml").write_text("\n---\n".join(documents))
+    monkeypatch.chdir(tmp_path)
+    shown = podplan("check", "--isolated", "--no-cache", ".").out
+    assert "Deployment (apps/v1)" in shown
+    assert "LimitRange" not in shown
+    assert "Namespace" not in shown

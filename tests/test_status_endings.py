@@ -140,6 +140,20 @@ def test_a_main_type_without_replicas_succeeds_as_recorded(case: str) -> None:
             (one["type"], one["reason"], one["message"]) for one in STATUSES[case]["conditions"]
         ]
     assert "has 0 replicas" in result.headline
+    success = next(one for one in result.decisions if one.topic == "success")
+    assert (success.behavior.id, success.behavior.basis) == (
+        "status.training-operator.empty-main",
+        "verified",
+    )
+
+
+def test_workers_without_replicas_decide_by_the_source_alone() -> None:
+    template = {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}
+    spec = json.dumps({"tfReplicaSpecs": {"Worker": {"replicas": 0, "template": template}}})
+    result = predict(job("TFJob", spec, api_version="kubeflow.org/v1"))
+    success = next(one for one in result.decisions if one.topic == "success")
+    assert result.phase == "Succeeded"
+    assert success.behavior.basis == "documented"
 
 
 def test_a_limit_on_restarts_names_what_reaches_it() -> None:

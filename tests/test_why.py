@@ -190,3 +190,169 @@ def test_a_variable_that_nobody_sets(folder: Path) -> None:
         run.err
         == 'podplan: job.yaml: RNAK is no field of the CR and no variable of its Pods; did you mean "RANK"?\n'
     )
+
+
+WORKERS_ONLY = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bare}
+spec:
+  ELASTIC
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 3
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "registry.example.com/train:1", command: [COMMAND]}
+"""
+TORCHRUN_LINE = "torchrun, --nproc_per_node=8, train.py"
+
+
+def write_fixed(folder: Path, workers: int) -> None:
+    """Write a job with a Master and workers, whose ranks the controller states."""
+    head, worker = WORKERS_ONLY.replace("bare", "bert").replace("  ELASTIC\n", "").split("    Worker:\n")
+    template = worker.replace("COMMAND", TORCHRUN_LINE)
+    master = template.replace("replicas: 3", "replicas: 1")
+    workers_text = template.replace("replicas: 3", f"replicas: {workers}")
+    (folder / "fixed.yaml").write_text(f"{head}    Master:\n{master}    Worker:\n{workers_text}")
+
+
+def write_bare(folder: Path, elastic: str = "", command: str = TORCHRUN_LINE) -> None:
+    text = WORKERS_ONLY.replace("  ELASTIC\n", elastic).replace("COMMAND", command)
+    (folder / "bare.yaml").write_text(text)
+
+
+def list_pod_values(said: str) -> list[str]:
+    return [line.strip() for line in said.splitlines() if line.startswith(("    Pod/", "    … "))]
+
+
+def test_each_pod_has_ranks_of_its_own(folder: Path) -> None:
+    write_fixed(folder, 3)
+    master, workers = why(folder, "fixed.yaml", "RANK").split("\n\n")
+    assert master.splitlines()[:2] == [
+        "Pod/bert-master-0  RANK, set by torchrun in each process that it starts",
+        "    0 to 7",
+    ]
+    assert workers.splitlines()[1] == "    8 to 31"
+    assert list_pod_values(workers) == [
+        "Pod/bert-worker-0: 8 to 15",
+        "Pod/bert-worker-1: 16 to 23",
+        "Pod/bert-worker-2: 24 to 31",
+    ]
+    one = why(folder, "fixed.yaml", "Pod/bert-worker-1:RANK").splitlines()
+    assert (one[0].split()[0], one[1]) == ("Pod/bert-worker-1", "    16 to 23")
+    assert not list_pod_values("\n".join(one))
+
+
+def test_many_pods_are_folded(folder: Path) -> None:
+    write_fixed(folder, 63)
+    assert list_pod_values(why(folder, "fixed.yaml", "GROUP_RANK")) == [
+        "Pod/bert-worker-0: 1",
+        "Pod/bert-worker-1: 2",
+        "Pod/bert-worker-2: 3",
+        "… 63 Pods in all",
+        "Pod/bert-worker-62: 63",
+    ]
+    some = why(folder, "fixed.yaml", "Pod/bert-worker-{10..11}:RANK")
+    assert list_pod_values(some) == ["Pod/bert-worker-10: 88 to 95", "Pod/bert-worker-11: 96 to 103"]
+    assert some.splitlines()[1] == "    88 to 103"
+
+
+def test_variables_that_are_equal_in_all_pods_list_none(folder: Path) -> None:
+    write_fixed(folder, 3)
+    for name, value in {"LOCAL_RANK": "0 to 7", "WORLD_SIZE": "32", "MASTER_ADDR": "bert-master-0"}.items():
+        said = why(folder, "fixed.yaml", name)
+        assert said.splitlines()[1] == f"    {value}"
+        assert not list_pod_values(said)
+
+
+def test_ranks_that_the_rendezvous_assigns(folder: Path) -> None:
+    write_bare(folder, "  elasticPolicy: {minReplicas: 2, maxReplicas: 4, rdzvBackend: c10d}\n")
+    said = why(folder, "bare.yaml", "RANK")
+    assert "    0 to 15 with 2 nodes, 0 to 31 with 4\n" in said
+    assert "    which Pod gets which is decided when the nodes meet" in said
+    assert "    16 with 2 nodes, 32 with 4\n" in why(folder, "bare.yaml", "WORLD_SIZE")
+    page = json.loads(why(folder, "bare.yaml", "RANK", "--format", "json"))["processVariable"]
+    assert (page["assignedAtRendezvous"], page["fewestNodes"], page["nodes"], page["byPod"]) == (
+        True,
+        2,
+        4,
+        [],
+    )
+
+
+def test_a_job_without_a_master(folder: Path) -> None:
+    write_bare(folder)
+    assert "    127.0.0.1 (the default of torchrun: nothing in this Pod sets another)\n" in why(
+        folder, "bare.yaml", "MASTER_ADDR"
+    )
+    assert "all Pods are node 0: nothing gives them other numbers" in why(folder, "bare.yaml", "RANK")
+    write_bare(folder, command="python, train.py")
+    run = podplan("why", "bare.yaml", "MASTER_ADDR", cwd=folder)
+    assert run.code == 2
+    assert "nothing sets MASTER_ADDR in these Pods, neither the CR nor the controller" in run.err
+
+
+def test_ranks_of_hosts_in_the_order_of_the_hostfile() -> None:
+    fixtures = Path(__file__).parent.parent / "fixtures"
+    said = why(fixtures, "colossalai_job_launcher/palm/profile.yaml", "RANK")
+    expected = ["Pod/palm-worker-0: 0 to 7", "Pod/palm-worker-1: 8 to 15", "Pod/palm-worker-2: 16 to 23"]
+    assert list_pod_values(said) == expected
+    one = why(fixtures, "colossalai_job_launcher/palm/profile.yaml", "Pod/palm-worker-2:RANK")
+    assert one.splitlines()[1] == "    16 to 23"
+    mpi = why(fixtures, "mpi_job/launcher/cr.yaml", "OMPI_COMM_WORLD_RANK")
+    assert list_pod_values(mpi) == ["Pod/horovod-worker-0: 0 to 3", "Pod/horovod-worker-1: 4 to 7"]
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: vit}
+spec:
+  replicatedJobs:
+  - name: node
+    replicas: 2
+    template:
+      spec:
+        parallelism: 4
+        completions: 4
+        completionMode: Indexed
+        template:
+          spec:
+            restartPolicy: Never
+            containers:
+            - name: main
+              image: registry.example.com/train:1
+              command: [torchrun, --nproc_per_node=4, train.py]
+              resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def test_names_as_findings_and_kubectl_print_them(folder: Path) -> None:
+    (folder / "set.yaml").write_text(JOB_SET)
+    findings = podplan("check", "set.yaml", cwd=folder).out
+    shown = "Pod/vit-node-{0..1}-{0..3} /spec/containers/0"
+    assert f"   = lowered: {shown}\n" in findings
+    shown += "/command/1"
+    for question in (
+        shown,
+        "Pod/vit-node-{0..1}-{0..3}:spec.containers.command[1]",
+        "Pod/vit-node-1-2:spec.containers.command[1]",
+        "Pod/vit-node-1-2-x8b2c:spec.containers.command[1]",
+    ):
+        assert '\n    "--nproc_per_node=4"\n' in why(folder, "set.yaml", question)
+    wrong = podplan("why", "set.yaml", "Pod/vit-node-1-4-x8b2c:RANK", cwd=folder)
+    assert wrong.code == 2
+    assert "lowers to no Pod/vit-node-1-4-x8b2c" in wrong.err
+
+
+def test_a_name_with_the_suffix_of_the_uid(folder: Path) -> None:
+    said = why(folder, "nodes.yaml", "Pod/nodes-472c7-worker-1:RANK")
+    assert '\n    "1"\n' in said
+
+
+def test_a_printed_range_that_covers_two_groups(folder: Path) -> None:
+    write_bare(folder)
+    said = why(folder, "bare.yaml", "Pod/bare-worker-{0..2}:spec.containers.command[0]")
+    assert said.startswith("Pod/bare-worker-0, Pod/bare-worker-{1..2}  spec.containers[pytorch].command[0]")

@@ -28,8 +28,8 @@ def rerun(page: str, folder: Path) -> str:
 
     def run(command: str) -> str:
         nonlocal place
-        if command.startswith("cd "):
-            place = Path(os.path.normpath(place / command.removeprefix("cd ")))
+        if folder_change := re.fullmatch(r"cd (\S+)", command):
+            place = Path(os.path.normpath(place / folder_change[1]))
             return f"$ {command}\n"
         done = subprocess.run(
             ["sh", "-c", command],

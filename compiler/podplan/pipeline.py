@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from podplan import kubernetes
 from podplan.core.builtin_rules import INVALID_REFERENCE_RULE, MISMATCH_RULE
 from podplan.core.errors import UsageError
-from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
+from podplan.core.findings import Diagnostic, Path, relocate_diagnostic, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument, root_cursor, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, find_kind, load_spec, lower_cr
 from podplan.kinds.spec import KindSpec, Reference, References
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.lint_config import LintConfig
 from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
@@ -48,7 +49,8 @@ class PipelineSettings(NamedTuple):
     """Settings of a run, from flags and configuration together.
 
     ``environments`` is "all" for profiles without and under each environment, "each" for under each, or
-    names; None is for profiles without environments. ``inventory_path`` is the path of the ClusterInventory,
+    names; None is for profiles without environments. ``lowering_locations`` has the file and line of each
+    lowering option that the configuration sets. ``inventory_path`` is the path of the ClusterInventory,
     if the user set one, and ``runtime_folders`` have the runtimes of the platform; ``cluster_paths`` are
     where the objects of the cluster are, all of the repository if empty; ``gitops_tool`` is the tool that the
     CRs are rendered for: none, argocd or flux.
@@ -59,6 +61,7 @@ class PipelineSettings(NamedTuple):
     environments: Literal["all", "each"] | tuple[str, ...] | None = "all"
     param_values: Mapping[str, str] = {}
     lowering_options: LoweringOptions = LoweringOptions()
+    lowering_locations: Mapping[str, str] = {}
     inventory_path: str = ""
     runtime_folders: tuple[str, ...] = ()
     cluster_paths: tuple[str, ...] = ()
@@ -83,6 +86,7 @@ class JobPlan(NamedTuple):
     compile, and ``is_lowered`` is false if the CR could not be lowered; then ``diagnostics`` say why. A plan
     whose ``variant_id`` is None has the diagnostics of the profile as a whole; ``failed_environments`` are
     then the environments that gave no variant. ``references`` are the documents that the CR refers to.
+    ``lowering_options`` are those of the settings, with what the operator of the CR states by its flags.
     """
 
     item: ClassifiedDocument
@@ -96,6 +100,7 @@ class JobPlan(NamedTuple):
     replica_groups: tuple[ReplicaGroup, ...] = ()
     is_lowered: bool = False
     references: tuple[ResolvedReference, ...] = ()
+    lowering_options: LoweringOptions = LoweringOptions()
 
     @property
     def referenced_documents(self) -> tuple[TracedDocument, ...]:
@@ -207,6 +212,8 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     checked."""
     cr = plan.cr
     assert cr is not None
+    settings = settings._replace(lowering_options=_complete_options(plan, cr, settings, reader))
+    plan = plan._replace(lowering_options=settings.lowering_options)
     if plan.item.declared_kind is not None:
         return _lower_declared(plan, cr, plan.item.declared_kind, settings, reader)
     operator_versions = settings.lowering_options.operator_versions
@@ -236,6 +243,7 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
     pruned = prune_unknown_fields(cr, validation.diagnostics)
     groups = tuple(lower_cr(pruned, build_references(resolved), settings.lowering_options))
     diagnostics = _without_overridden(diagnostics, groups, pruned)
+    diagnostics = _without_added_volumes(diagnostics, groups, pruned)
     pruned_parents = {
         problem.path[:-1] for problem in validation.diagnostics if problem.rule in UNKNOWN_FIELD_RULES
     }
@@ -251,6 +259,26 @@ def lower_plan(plan: JobPlan, settings: PipelineSettings, reader: Loader) -> Job
         is_lowered=True,
         references=resolved,
     )
+
+
+def _complete_options(
+    plan: JobPlan, cr: TracedDocument, settings: PipelineSettings, reader: Loader
+) -> LoweringOptions:
+    """Return the lowering options with what the Deployment of the operator states in the repository."""
+    options = settings.lowering_options
+    stated = reader.find_operator_options(plan.item.doc.name, settings.cluster_paths)
+    if stated is None or not isinstance(cr.data, dict):
+        return options
+    values = stated.build_stated_values(str(cr.data.get("apiVersion")))
+    versions = {
+        api_version.partition("/")[0]: {"version": by_id["version"].value}
+        for api_version, by_id in stated.applied.items()
+        if "version" in by_id
+    }
+    sections = {
+        group: {**version, **options.behavior_values.get(group, {})} for group, version in versions.items()
+    }
+    return options._replace(behavior_values={**options.behavior_values, **sections}, stated_values=values)
 
 
 def _without_overridden(
@@ -274,6 +302,31 @@ def _without_overridden(
         one
         for one in diagnostics
         if one not in conflicts or overridden.isdisjoint(path for path, _ in one.related)
+    )
+
+
+def _without_added_volumes(
+    diagnostics: tuple[Diagnostic, ...], groups: Iterable[ReplicaGroup], cr: TracedDocument
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a CR without those about volumes that the controller adds to the Pods.
+
+    Which of the Pods have them is validated there.
+    """
+    if all(one.rule != "SCHEMA008" for one in diagnostics):
+        return diagnostics
+    volumes = {
+        get_text(volume, "name")
+        for group in groups
+        if group.doc.data["kind"] == "Pod"
+        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    }
+    return tuple(
+        one
+        for one in diagnostics
+        if one.rule != "SCHEMA008"
+        or one.level != "cr"
+        or "volumeMounts" not in one.path
+        or value_at(cr.data, one.path) not in volumes
     )
 
 

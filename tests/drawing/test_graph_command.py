@@ -29,7 +29,7 @@ def test_one_job_of_several() -> None:
 def test_a_job_that_is_not_there() -> None:
     done = podplan("graph", "cr.yaml", "--job", "evalute")
     assert done.code == 2
-    assert 'no job "evalute" here; did you mean "evaluate"?' in done.err
+    assert 'there is no job "evalute"; did you mean "evaluate"?' in done.err
 
 
 def test_formats(several: Path) -> None:
@@ -50,14 +50,18 @@ def test_other_formats_are_refused(several: Path, name: str) -> None:
     assert podplan("graph", "cr.yaml", "-o", name, "--format", "svg").code == 2
 
 
-def test_nothing_is_drawn_of_what_does_not_lower(several: Path) -> None:
+def test_jobs_with_errors_are_named_and_the_others_drawn(several: Path) -> None:
     (several / "bad.yaml").write_text(
         (several / "cr.yaml").read_text().replace("replicas: 5", "replicas: five")
     )
     done = podplan("graph", "bad.yaml", "-o", "bad.svg")
     assert done.code == 1
     assert "SCHEMA" in done.err
-    assert not (several / "bad.svg").exists()
+    assert "not drawn, because of the findings above: " in done.err
+    assert "evaluate-judge-0" in (several / "bad.svg").read_text()
+    failed = podplan("graph", "bad.yaml", "-o", "none.svg", "--job", "pretrain")
+    assert failed.code == 1
+    assert not (several / "none.svg").exists()
 
 
 def test_nothing_to_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

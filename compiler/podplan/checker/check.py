@@ -203,43 +203,73 @@ def collect_findings(
     settings: PipelineSettings,
     reader: Loader,
     wanted: Collection[str],
-    take: Callable[[JobPlan], None],
+    take: Callable[[JobPlan, bool], None],
+    fails: Callable[[CheckResult], bool] = lambda _: False,
+    includes: Callable[[JobPlan], bool] = lambda _: True,
 ) -> CheckResult:
-    """Return the findings of the documents in the ``wanted`` categories; pass each plan to ``take``.
+    """Return the findings of the documents in the ``wanted`` categories; pass each plan to ``take``, with
+    whether the findings about it alone fail by ``fails``.
 
-    Neither plans nor files are kept. Raises what pipeline.iter_job_plans and ``take`` raise.
+    Plans that ``includes`` does not accept are skipped, with their findings. Neither plans nor files are
+    kept. Raises what pipeline.iter_job_plans and ``take`` raise.
     """
+    faults: dict[int, list[Finding]] = {}
 
-    def taken(item: ClassifiedDocument) -> Iterator[JobPlan]:
+    def taken(source: SourceFile, item: ClassifiedDocument) -> Iterator[JobPlan]:
+        faults_of_item = [] if item.doc.source is None else faults.get(item.doc.source.index, [])
         for plan in iter_job_plans(item, settings, reader):
-            take(plan)
-            yield plan
+            if includes(plan):
+                take(plan, _is_failure(plan, source, faults_of_item, run, fails))
+                yield plan
 
     run = CheckRun(settings, reader)
     for source in found:
         first = len(run.findings)
-        _add_faults(source, run, OF_PROFILES.union(wanted))
+        faults = _add_faults(source, run, OF_PROFILES.union(wanted))
         for item in reader.classify(source) if isinstance(source, SourceFile) else ():
-            if item.category in wanted or item.category == "podplan":
-                _add_plans(item, taken(item), run)
+            if isinstance(source, SourceFile) and (item.category in wanted or item.category == "podplan"):
+                _add_plans(item, taken(source, item), run)
         store_shown_texts([source], run, run.findings[first:])
     return build_result(run)
 
 
-def _add_faults(source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]) -> None:
-    """Add the syntax errors of a file that contains documents in ``sorts``."""
+def _is_failure(
+    plan: JobPlan,
+    source: SourceFile,
+    faults: Sequence[Finding],
+    run: CheckRun,
+    fails: Callable[[CheckResult], bool],
+) -> bool:
+    """Whether the findings about one plan, and about the syntax of its document, fail."""
+    if not (plan.diagnostics or faults):
+        return False
+    run_of_plan = CheckRun(run.settings, run.reader)
+    run_of_plan.suppression_tracker.load_suppressions(source)
+    run_of_plan.add_findings(source.file, faults)
+    _add_plans(plan.item, [plan], run_of_plan)
+    return fails(build_result(run_of_plan))
+
+
+def _add_faults(
+    source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]
+) -> dict[int, list[Finding]]:
+    """Add the syntax errors of a file that contains documents in ``sorts``; return them by the index of
+    their document."""
     run.counts["files"] += 1
+    faults: dict[int, list[Finding]] = {}
     if isinstance(source, SkippedFile):
         run.not_checked[source.reason] += 1
-        return
+        return faults
     run.suppression_tracker.load_suppressions(source)
     if not source.diagnostics:
-        return
+        return faults
     if may_hold(source, sorts) and not is_broken_template(source, list(classify_documents(source))):
-        faults = (build_syntax_finding(source, fault) for fault in source.diagnostics)
-        run.add_findings(source.file, faults)
+        for fault in source.diagnostics:
+            faults.setdefault(fault.document_index, []).append(build_syntax_finding(source, fault))
+        run.add_findings(source.file, (one for group in faults.values() for one in group))
     else:
         run.not_checked[describe_unchecked_file(source)] += 1
+    return faults
 
 
 def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:

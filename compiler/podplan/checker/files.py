@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import (
+    CRD,
+    DEPLOYMENT,
     check_cluster_object,
     check_plain_object,
     check_plans,
@@ -17,6 +19,7 @@ from podplan.checker.jobs import (
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
+from podplan.cluster.kinds import describes_cluster
 from podplan.core.builtin_rules import build_file_finding
 from podplan.core.findings import Diagnostic, Finding, Location
 from podplan.core.lazy_regex import compile_lazily
@@ -44,6 +47,8 @@ from podplan.workspace.templates import find_rendered_template, has_template_mar
 from podplan.yaml import SourceFile
 
 FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
+# Spark completes the Pods in such files.
+_POD_TEMPLATE_FILE = compile_lazily(r"(?i)pod[-_]?template[^/]*\.ya?ml\Z")
 _EXPONENT_NUMBER = compile_lazily(
     r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
 )
@@ -54,14 +59,14 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     file_items = list(run.reader.classify(source))
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
-        item.category != "other" or (_is_cluster_object(item) and not source.diagnostics)
+        item.category != "other" or (_is_cluster_object(item, run) and not source.diagnostics)
         for item in file_items
     )
     is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
     is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
-            _describe_unknown_kind(item, run) for item in file_items if not _is_policy_file(source.file, run)
+            _describe_unknown_kind(item, run) for item in file_items if not _is_read(item, run)
         )
         if not file_items:
             run.not_checked[describe_unchecked_file(source)] += 1
@@ -176,6 +181,16 @@ def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     return f"{kind.kind} ({kind.api_version}; a WorkloadMapping of five lines makes podplan check its Pods)"
 
 
+def _is_read(item: ClassifiedDocument, run: CheckRun) -> bool:
+    """Whether a document that is not checked itself is read: as a policy, or as a fact about the cluster."""
+    data = item.doc.data
+    if _is_policy_file(item.doc.name, run):
+        return True
+    if item.reason in FOREIGN_REASONS or not isinstance(data, dict):
+        return False
+    return describes_cluster(data.get("apiVersion"), data.get("kind"))
+
+
 def _is_policy_file(file: str, run: CheckRun) -> bool:
     """Whether the documents of a file were read as policies, examples or params, and so checked."""
     policy_texts = run.settings.lint_config.policy_texts
@@ -185,11 +200,12 @@ def _is_policy_file(file: str, run: CheckRun) -> bool:
 def _iter_item_findings(
     item: ClassifiedDocument, job_source: JobSource, run: CheckRun, is_only_document: bool
 ) -> Iterator[Finding]:
-    if _is_cluster_object(item):
+    if _is_cluster_object(item, run):
         yield from check_cluster_object(item, run)
     elif item.category == "other":
-        if not _is_policy_file(item.doc.name, run):
+        if not _is_read(item, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
+        if not _is_policy_file(item.doc.name, run):
             index_prerequisite(item, run, job_source)
     elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
@@ -220,8 +236,30 @@ def _iter_item_findings(
         yield from check_plans(plans, run, job_source, is_only_document)
 
 
-def _is_cluster_object(item: ClassifiedDocument) -> bool:
-    return is_queue_object(item) or is_resource_quota(item)
+def _is_cluster_object(item: ClassifiedDocument, run: CheckRun) -> bool:
+    return is_queue_object(item) or is_resource_quota(item) or _is_operator(item) or _is_crd(item, run)
+
+
+def _is_crd(item: ClassifiedDocument, run: CheckRun) -> bool:
+    """Whether a document is a CustomResourceDefinition that Argo CD applies."""
+    data = item.doc.data
+    return (
+        run.settings.gitops_tool == "argocd"
+        and item.category == "other"
+        and item.reason not in FOREIGN_REASONS
+        and isinstance(data, dict)
+        and data.get("kind") == CRD
+    )
+
+
+def _is_operator(item: ClassifiedDocument) -> bool:
+    """Whether a document is a Deployment of an operator whose flags are lowering options."""
+    data = item.doc.data
+    if item.category != "other" or not isinstance(data, dict) or data.get("kind") != DEPLOYMENT:
+        return False
+    from podplan.cluster.operators import iter_operator_containers
+
+    return item.reason not in FOREIGN_REASONS and any(True for _ in iter_operator_containers(item.doc))
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:
@@ -242,9 +280,11 @@ def _without_foreign_parts(
         yield from findings
         return
     findings = list(findings)
-    if any(found.rule == "SCHEMA003" for found in findings) and run.reader.is_unused_below_kustomization(
-        source.file
-    ):
+    lacks_field = any(found.rule == "SCHEMA003" for found in findings)
+    if lacks_field and item.doc.data.get("kind") == "Pod" and _POD_TEMPLATE_FILE.search(source.file):
+        run.not_checked["Pod template of another tool"] += 1
+        return
+    if lacks_field and run.reader.is_unused_below_kustomization(source.file):
         run.not_checked[KUSTOMIZE_PATCH] += 1
         return
     if "\n# Source: " in source.text:

@@ -13,13 +13,14 @@ from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.builtin_rules import (
     CONTRADICTION_RULE,
     INVALID_REFERENCE_RULE,
+    LARGE_CRD_RULE,
     QUEUE_OBJECT_RULE,
     QUOTA_KEY_RULE,
 )
 from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
-from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
+from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.aggregation import Fold, aggregate_findings
 from podplan.lint.location import find_source_location, locate
@@ -36,9 +37,14 @@ if TYPE_CHECKING:
     from podplan.workspace import Loader
 
 EXTENDS_LABEL = "this profile extends it"
-CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 # API groups of PodGroups that podplan has no schema of.
 POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
+CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
+CRD = "CustomResourceDefinition"
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
+_MAX_ANNOTATION_BYTES = 256 * 1024
+# Sync options by which Argo CD writes no annotation with the whole object.
+_WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
 
 
 def check_plans(
@@ -202,9 +208,17 @@ def check_plain_object(
 
 
 def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
-    """Return why an object of Kueue is refused, or which keys of a ResourceQuota count nothing."""
+    """Return why an object of Kueue is refused, which keys of a ResourceQuota count nothing, which flags of
+    an operator are not applied, and which CRDs are too large for a client-side apply."""
     count_objects(run, item.doc.name)
-    diagnostics = [one.in_document("lowered", item.doc) for one in _diagnose_cluster_object(item)]
+    kind = item.doc.data.get("kind")
+    if kind == DEPLOYMENT:
+        found = _diagnose_operator(item.doc, run)
+    elif kind == CRD:
+        found = _diagnose_large_crd(item.doc, run)
+    else:
+        found = _diagnose_cluster_object(item)
+    diagnostics = [one.in_document("lowered", item.doc) for one in found]
     findings = aggregate_findings(
         diagnostics, make_redactor_getter([item.doc]), identify_object(item.doc.data)
     )
@@ -224,10 +238,50 @@ def _diagnose_cluster_object(item: ClassifiedDocument) -> Iterator[Diagnostic]:
     from podplan.cluster.refusals import iter_dropped_fields, iter_refusals
 
     for one in iter_refusals(item.doc.data):
-        yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path)
+        yield Diagnostic(QUEUE_OBJECT_RULE, one.message, one.path, help=one.help)
     for field_path, name in iter_dropped_fields(item.doc.data):
         message = f"{field_path[-1]} is a field of v1beta1, and the API server drops it"
         yield Diagnostic("SCHEMA012", message, field_path, True, f"write {name}")
+
+
+def _diagnose_large_crd(crd: TracedDocument, run: CheckRun) -> Iterator[Diagnostic]:
+    """Yield a CRD that does not fit into the annotation by which a client-side apply remembers it.
+
+    Source: https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#server-side-apply.
+    """
+    import json
+
+    size = len(json.dumps(crd.data, separators=(",", ":"), default=str, ensure_ascii=False).encode())
+    if size <= _MAX_ANNOTATION_BYTES:
+        return
+    applications = run.reader.find_documents(crd.name, ("Application", "ApplicationSet"))
+    own = str(get_mapping(crd.data.get("metadata"), "annotations").get(ARGOCD_SYNC_OPTIONS, ""))
+    if any(
+        option in text
+        for option in _WITHOUT_ANNOTATION
+        for text in (own, *(str(one.data) for one in applications))
+    ):
+        return
+    message = (
+        f"the CRD has {size:,} bytes, and Argo CD keeps it in an annotation, which has at most"
+        f" {_MAX_ANNOTATION_BYTES:,}: the sync fails"
+    )
+    help_text = f"set the annotation {ARGOCD_SYNC_OPTIONS}: ServerSideApply=true"
+    yield Diagnostic(LARGE_CRD_RULE, message, ("metadata", "name"), help=help_text)
+
+
+def _diagnose_operator(deployment: TracedDocument, run: CheckRun) -> Iterator[Diagnostic]:
+    """Yield the flags of an operator that the configuration or another Deployment contradicts."""
+    from podplan.cluster.operators import OperatorOptions, explain_unapplied, iter_stated
+
+    settings = run.settings
+    options = run.reader.find_operator_options(deployment.name, settings.cluster_paths) or OperatorOptions()
+    for one in iter_stated(deployment):
+        reason = explain_unapplied(one, options, settings.lowering_options, settings.lowering_locations)
+        if reason:
+            message = f"{one.written} has no effect on lowering: {reason}"
+            help_text = "correct the one that is wrong"
+            yield Diagnostic(CONTRADICTION_RULE, message, one.place.path, help=help_text)
 
 
 def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[Diagnostic]:

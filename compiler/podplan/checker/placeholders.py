@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.findings import Finding, Location
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.workspace.templates import find_placeholders
+from podplan.workspace.templates import find_placeholders, find_workflow_placeholders
 from podplan.yaml.positions import LINE_BREAK
 
 # What is counted as not checked.
 PLACEHOLDERS = "document with placeholders: what depends on them"
+# Rules about the form of a value, where $(model-name) is no reference to a variable of Kubernetes.
+_VALUE_RULES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})
+_PARAMETER = compile_lazily(r"\$\([A-Za-z]\w*[-.][^()\n]*\)")
 # $NAME in these is meant for a shell, and often a mistake.
 SHELL_FIELDS = frozenset(
     {
@@ -34,17 +38,24 @@ def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
     A value that follows from one, such as the name of a Pod, has it in the message.
     """
     source = doc.source
-    if source is None or (not any(mark in source.text for mark in ("$", "<", "{{", "%"))):
+    if source is None:
         return False
+    locations = [finding.location, *(related.location for related in finding.related)]
     if any(
-        location.file == source.file
-        and not SHELL_FIELDS.intersection(location.path)
-        and find_placeholders(_read_line_part(source.text, location))
-        for location in (finding.location, *(related.location for related in finding.related))
+        _is_placeholder(_read_line_part(source.text, location), finding.rule, location)
+        for location in locations
+        if location.file == source.file
     ):
         return True
     quoted = find_placeholders(finding.message)
     return bool(quoted) and not quoted.isdisjoint(_iter_placeholders(doc.data))
+
+
+def _is_placeholder(text: str, rule: str, location: Location) -> bool:
+    """Whether another tool fills in a part of the text at a location."""
+    if not SHELL_FIELDS.isdisjoint(location.path):
+        return bool(find_workflow_placeholders(text))
+    return bool(find_placeholders(text)) or (rule in _VALUE_RULES and _PARAMETER.search(text) is not None)
 
 
 def _read_line_part(text: str, location: Location) -> str:

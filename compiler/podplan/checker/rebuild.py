@@ -122,7 +122,7 @@ def build_lowered_job(
         plan.item.declared_kind,
         reader.find_cluster(plan.item.doc.name, settings.cluster_paths) if reader is not None else None,
         build_references(plan.references),
-        settings.lowering_options,
+        plan.lowering_options,
     )
 
 

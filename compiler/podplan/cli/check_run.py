@@ -18,6 +18,7 @@ from podplan.cli.reporting import (
     write_reports,
 )
 from podplan.core.builtin_rules import INTERNAL_ERROR_RULE, LIMIT_RULE
+from podplan.core.errors import NothingFound
 from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from podplan.workspace import Loader
 from podplan.workspace.dependencies import FEWEST_FILES, record_dependencies
 from podplan.workspace.file_loader import read_standard_input
 from podplan.workspace.files import UNUSED_CONFIG
+from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
     from podplan.checker.base_revision import BaseCrs
@@ -122,6 +124,8 @@ def run_check(
     """
     if list(paths) == ["-"]:
         source = read_standard_input(stdin_filename)
+        if isinstance(source, SourceFile) and not source.text.strip():
+            raise NothingFound("standard input is empty, so nothing is checked")
         return check_sources([source], run_settings.settings, Loader(exclude=run_settings.exclude))
     if kustomize:
         loader = Loader(exclude=run_settings.exclude)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, USAGE_ERROR
+from podplan.cli.job_selection import JobSelection, report_failed_jobs
 from podplan.cli.output import describe_os_error, replace_file, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.config.files import find_nearest_config, read_config
@@ -48,19 +49,27 @@ def compare_with_dump(
     path = (*paths, ".")[0]
     file = "standard input" if dump == _STDIN else dump
     content = _read_content(dump)
-    jobs = _Jobs(content, file, job)
+    jobs = _Jobs(content, file)
+    selection = JobSelection(job)
     standard_input = parse_yaml(content, "<stdin>") if _STDIN in paths and dump == _STDIN else None
     made = load_job_plans(
-        paths, frozenset({"profile", "cr"}), jobs.add, standard_input=standard_input, **flags
+        paths,
+        frozenset({"profile", "cr"}),
+        jobs.add,
+        standard_input=standard_input,
+        selection=selection,
+        **flags,
     )
-    if made.code != CLEAN:
+    selection.require_found(path)
+    report_failed_jobs(made.failed, "compared")
+    if made.code != CLEAN and not made.taken:
         return USAGE_ERROR
     settings = made.run_settings.settings
     target = _find_target_file(path, flags) if adopt else ""
     plan, matching = jobs.one(path)
     cr = plan.cr
     assert cr is not None  # jobs takes only such plans
-    options = settings.lowering_options
+    options = plan.lowering_options
     uid = cr.data["metadata"].get("uid") or options.uid
     if uid and matching.uid and uid != matching.uid:
         raise UsageError(
@@ -105,14 +114,14 @@ def compare_with_dump(
     write_result(
         render(shown_differences, secrets.redact_value(dict(proposed.values)), comparison.kind.kind, notes)
     )
-    return FINDINGS if has_differences else CLEAN
+    return FINDINGS if has_differences else made.code
 
 
 class _Jobs:
     """Finds the jobs among the plans that a dump has objects of."""
 
-    def __init__(self, content: bytes, file: str, job: str) -> None:
-        self._content, self._file, self._job = content, file, job
+    def __init__(self, content: bytes, file: str) -> None:
+        self._content, self._file = content, file
         self._objects: list[KubernetesObject] | None = None
         self._names: list[str] = []
         self._nameless = False
@@ -131,8 +140,6 @@ class _Jobs:
             return
         self._nameless |= not plan.cr.data["metadata"].get("name")
         if self._nameless or self._failure is not None:
-            return
-        if self._job not in ("", plan.cr.data["metadata"].get("name")):
             return
         called = f"{plan.cr.data['kind']} {_get_job_name(plan.cr)}{_format_namespace(plan.cr)}"
         self._names.append(called)
@@ -155,8 +162,6 @@ class _Jobs:
         if self._failure is not None:
             raise self._failure
         if not self._names:
-            if self._job:
-                raise UsageError(f"{path}: no training job called {self._job} and no profile of one")
             raise NothingFound(f"{path}: no training job and no profile of one")
         if len(self._there) == 1:
             return self._there[0][:2]

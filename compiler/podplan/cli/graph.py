@@ -8,6 +8,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
+from podplan.cli.job_selection import JobSelection, job_option, report_failed_jobs
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import print_message, replace_file, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -28,7 +29,7 @@ OTHER_FORMATS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".dot
 @click.argument("paths", nargs=-1)
 @input_options
 @lowering_options
-@click.option("--job", metavar="NAME", default="", help="Draw only the job with this name.")
+@job_option("Draw only this job.")
 @click.option(
     "--format",
     "format_",
@@ -40,35 +41,37 @@ OTHER_FORMATS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".dot
 def command(paths: Sequence[str], job: str, format_: str | None, output: str, **flags: Any) -> int:
     """Draw the Pods of jobs with their volumes, references and network connections.
 
-    Draws nothing if a job cannot be lowered. Several jobs are drawn one below the other, and variants of a
-    profile that differ only in their names once, with their number. An output file that ends with .mmd is
-    written as Mermaid, any other as SVG, unless --format says otherwise; names of other picture formats are
-    refused. Values of Secrets and variables are not drawn.
+    Jobs with errors are named on standard error with their findings, and all others are drawn; the exit code
+    is then 1. Several jobs are drawn one below the other, and variants of a profile that differ only in their
+    names once, with their number. An output file that ends with .mmd is written as Mermaid, any other as SVG,
+    unless --format says otherwise; names of other picture formats are refused. Values of Secrets and
+    variables are not drawn.
     """
     if output.lower().endswith(OTHER_FORMATS):
         raise UsageError(f"{output}: podplan graph writes SVG (.svg) or Mermaid (.mmd), and no other format")
-    gallery = _Gallery(job)
-    loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, **flags)
-    if loaded.code != CLEAN:
-        return loaded.code
+    gallery = _Gallery()
+    selection = JobSelection(job)
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, gallery.add, selection=selection, **flags)
+    selection.require_found()
+    report_failed_jobs(loaded.failed, "drawn")
     if not gallery.has_jobs:
-        print_message("no JobProfile and no training job here, so nothing to draw")
-        return NO_INPUT
+        if loaded.code == CLEAN:
+            print_message("no JobProfile and no training job here, so nothing to draw")
+        return loaded.code or NO_INPUT
     graphs = gallery.finished()
     text = _select_renderer(format_ or ("mermaid" if output.endswith(MERMAID_SUFFIXES) else "svg"))(graphs)
     if output:
         replace_file(output, text)
     else:
         write_stdout(text)
-    return CLEAN
+    return loaded.code
 
 
 class _Gallery:
-    """Builds the graphs of the requested job, or of all, from one plan after the other."""
+    """Builds the graphs of jobs from one plan after the other."""
 
-    def __init__(self, job: str) -> None:
-        self._job = job
-        self._names: dict[str, None] = {}
+    def __init__(self) -> None:
+        self.has_jobs = False
         self._fold = GraphFold()
         self._failure: LimitExceeded | None = None
 
@@ -76,9 +79,8 @@ class _Gallery:
         """Add a plan that has the CR of a job."""
         if plan.cr is None or not plan.is_lowered or not is_job(plan):
             return
-        name = str((plan.cr.data.get("metadata") or {}).get("name") or "")
-        self._names[name] = None
-        if self._job in ("", name) and self._failure is None:
+        self.has_jobs = True
+        if self._failure is None:
             try:
                 variant = plan.variant_id or ""
                 graph = build_graph(plan.cr, plan.replica_groups, variant, plan.referenced_documents)
@@ -86,23 +88,10 @@ class _Gallery:
             except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)
 
-    @property
-    def has_jobs(self) -> bool:
-        return bool(self._names)
-
     def finished(self) -> list[Graph]:
-        """Return the graphs.
-
-        Raises UsageError: if there are none. Raises LimitExceeded: if one is too big.
-        """
+        """Return the graphs. Raises LimitExceeded: if one is too big."""
         if self._failure is not None:
             raise self._failure
-        if self._fold.is_empty:
-            from podplan.core.suggestions import suggest_phrase
-
-            names = list(self._names)
-            near = suggest_phrase(self._job, names)
-            raise UsageError(f'no job "{self._job}" here{near}; there are {", ".join(names[:10])}')
         return self._fold.list_graphs()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
@@ -14,7 +16,7 @@ from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files, read_standard_input
-from podplan.workspace.files import require_inside_repository
+from podplan.workspace.files import PathNotFound, require_inside_repository
 from podplan.yaml import SourceFile
 
 INVENTORY_KIND = "ClusterInventory"
@@ -54,11 +56,14 @@ def command(path: str, dump: str, format_: str) -> int:
             raise UsageError("--from prints YAML; leave out --format")
         write_stdout(_convert_dump(dump))
         return CLEAN
+    from podplan.cluster.operators import OperatorOptions, explain_unapplied
     from podplan.cluster.reading import read_cluster
     from podplan.report import inventory as report
     from podplan.tools.inventory.facts import iter_facts
     from podplan.tools.inventory.object_facts import OBJECT_KINDS
 
+    if not os.path.exists(path):
+        raise PathNotFound(f"{path}: no such file or folder")
     run_settings = resolve_run_settings([path])
     loader = Loader(exclude=run_settings.exclude)
     documents = loader.find_cluster_documents(path, run_settings.settings.cluster_paths)
@@ -68,7 +73,18 @@ def command(path: str, dump: str, format_: str) -> int:
         if isinstance(one.data, dict) and one.data.get("kind") == INVENTORY_KIND
     ]
     objects = loader.find_documents(path, OBJECT_KINDS, run_settings.settings.cluster_paths)
-    facts = list(iter_facts(read_cluster(documents), inventories, objects))
+    settings = run_settings.settings
+    stated = loader.find_operator_options(path, settings.cluster_paths) or OperatorOptions()
+    facts = list(
+        iter_facts(
+            read_cluster(documents),
+            inventories,
+            objects,
+            lambda one: explain_unapplied(
+                one, stated, settings.lowering_options, settings.lowering_locations
+            ),
+        )
+    )
     write_stdout((report.render_text if format_ == "text" else report.render_json)(facts))
     return CLEAN if facts else NO_INPUT
 

@@ -9,13 +9,14 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
+from podplan.cli.job_selection import JobSelection, job_option, report_failed_jobs
 from podplan.cli.options import input_options, kustomize_option, lowering_options, require_no_paths
 from podplan.cli.output import print_message, replace_file, write_all
 from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
-from podplan.pipeline import JobPlan, PipelineSettings
+from podplan.pipeline import JobPlan, PipelineSettings, is_job
 from podplan.rendering import Folded, Lowered
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
@@ -44,7 +45,7 @@ PLAN_CATEGORIES = frozenset({"profile", "cr"})
     default="",
     help="Like --compare, with the CR from DUMP too: kubectl get JOBS,pods,services,… -o yaml.",
 )
-@click.option("--job", metavar="NAME", default="", help="With --compare or --from, the job to compare.")
+@job_option("Lower, or compare, only this job.")
 @click.option(
     "--adopt",
     is_flag=True,
@@ -70,8 +71,9 @@ def command(
 ) -> int:
     """Print the Pods, Services and other objects that controllers will create for profiles and CRs.
 
-    Prints nothing if a job cannot be lowered. Without --uid the names of Pods lack the five characters that
-    the controller appends. The objects are a prediction: apply the CR, never these objects.
+    Jobs with errors are named on standard error with their findings, and all others are printed; the exit
+    code is then 1. Without --uid the names of Pods lack the five characters that the controller appends. The
+    objects are a prediction: apply the CR, never these objects.
 
     With --compare, one job is compared with the objects that a cluster created for it, and each difference
     is printed with the setting that explains it. DUMP is the output of kubectl get
@@ -86,20 +88,21 @@ def command(
         from podplan.cli.cluster_diff import compare_with_dump
 
         return compare_with_dump([dump] if dump else paths, compare or dump, job, adopt, format_, flags)
-    if adopt or job or format_ != "text":
-        raise UsageError("--adopt, --job and --format go with --compare DUMP or --from DUMP")
+    if adopt or format_ != "text":
+        raise UsageError("--adopt and --format go with --compare DUMP or --from DUMP")
     text = _FilePerJob(output, fold) if output else Folded() if fold else Lowered()
-    loaded = load_job_plans(paths, PLAN_CATEGORIES, text.add, **flags)
-    if loaded.code != CLEAN:
-        return loaded.code
-    if not loaded.jobs:
+    selection = JobSelection(job)
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, text.add, selection=selection, **flags)
+    selection.require_found()
+    if not loaded.jobs and loaded.code == CLEAN:
         print_message("no JobProfile and no training job here, so nothing to lower")
         return NO_INPUT
-    if isinstance(text, _FilePerJob):
+    report_failed_jobs(loaded.failed, "lowered")
+    if loaded.taken and isinstance(text, _FilePerJob):
         text.write()
-    else:
+    elif loaded.taken and not isinstance(text, _FilePerJob):
         write_all(text.finished())
-    return CLEAN
+    return loaded.code
 
 
 class _FilePerJob:
@@ -112,8 +115,8 @@ class _FilePerJob:
         self._nameless = ""
 
     def add(self, plan: JobPlan, settings: PipelineSettings) -> None:
-        """Add a plan that has a CR."""
-        if plan.cr is None or not plan.is_lowered:
+        """Add a plan that has the CR of a job."""
+        if plan.cr is None or not plan.is_lowered or not is_job(plan):
             return
         metadata = plan.cr.data["metadata"]
         name = str(metadata.get("name") or "")

@@ -189,6 +189,7 @@ def resolve_run_settings(
         lowering_options=LoweringOptions(
             _parse_uid(flags.get("uid", "")), flags.get("resumed", False), settings_by_key["lowering"].value
         ),
+        lowering_locations=config.locations,
         inventory_path=settings_by_key["inventory"].value,
         runtime_folders=settings_by_key["runtimes"].value.get("paths", ()),
         cluster_paths=settings_by_key["inventory-objects"].value,

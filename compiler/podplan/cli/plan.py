@@ -111,10 +111,14 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     run_settings = resolve_run_settings(shown_paths, **flags)
     loader = Loader(exclude=run_settings.exclude)
     cluster = loader.find_cluster(shown_paths[0], run_settings.settings.cluster_paths)
-    options = run_settings.settings.lowering_options._replace(resumed=True)
-    planner = Planner(cluster or Cluster(), options)
+    planner = Planner(cluster or Cluster())
     loaded = load_job_plans(
-        paths, PLAN_CATEGORIES, lambda plan, _: planner.add(plan), prints_findings=prints_findings, **flags
+        paths,
+        PLAN_CATEGORIES,
+        lambda plan, _: planner.add(plan),
+        prints_findings=prints_findings,
+        takes_failed=True,
+        **flags,
     )
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
     for document in loader.find_documents(shown_paths[0], [KIND]):

@@ -6,27 +6,34 @@ from collections.abc import Callable, Iterator, Sequence
 
 from podplan.checker.check import CheckResult, collect_findings
 from podplan.cli.check_run import compute_exit_code
-from podplan.cli.exit_codes import FINDINGS
+from podplan.cli.exit_codes import CLEAN, FINDINGS
+from podplan.cli.job_selection import JobSelection, describe_plan
 from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
 from podplan.cli.output import print_message, say_unread, write_escaped_stderr
 from podplan.core.typing import Any, NamedTuple
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.workspace import Loader
+from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
 from podplan.workspace.files import expand_paths
 from podplan.yaml import SourceFile
 
-# Receives each plan that has a CR.
+# Receives plans that have a CR.
 Take = Callable[[JobPlan, PipelineSettings], None]
 
 
 class LoadedPlans(NamedTuple):
-    """The number of plans with a CR, and the exit code of the findings: unless it is 0, nothing may be
-    printed."""
+    """The number of plans with a CR, and the exit code of the findings.
+
+    ``failed`` names the jobs with findings that fail, and those that lack a result; ``taken`` is the number
+    of all others. Commands whose output must be complete print nothing unless the code is 0.
+    """
 
     jobs: int
     run_settings: RunSettings
     code: int
+    failed: list[str]
+    taken: int
 
 
 def load_job_plans(
@@ -36,11 +43,15 @@ def load_job_plans(
     *,
     prints_findings: bool = True,
     standard_input: SourceFile | None = None,
+    selection: JobSelection | None = None,
+    takes_failed: bool = False,
     **flags: Any,
 ) -> LoadedPlans:
-    """Pass the plans of the paths to ``take``, one by one; findings are printed to standard error.
+    """Pass the plans of the paths to ``take``, one by one, those that fail only if it ``takes_failed``;
+    findings are printed to standard error.
 
-    ``standard_input`` is what "-" means, if it was read before.
+    ``standard_input`` is what "-" means, if it was read before. With a ``selection`` the findings and the
+    exit code are of the selected job alone.
     Policies are not applied: everything that the API server accepts can be rendered and lowered. With -e all
     the profile as written is not rendered, only its environments.
     """
@@ -52,7 +63,9 @@ def load_job_plans(
     run_settings = run_settings._replace(settings=settings)
     folders: list[str] = []
     unread: list[SkippedFile] = []
-    jobs, is_incomplete = 0, False
+    jobs, taken, is_incomplete = 0, 0, False
+    failed: list[str] = []
+    failed_profile: ClassifiedDocument | None = None
 
     loader = Loader(exclude=run_settings.exclude)
 
@@ -68,23 +81,35 @@ def load_job_plans(
                 unread.append(source)
             yield source
 
-    def count_and_take(plan: JobPlan) -> None:
-        nonlocal jobs, is_incomplete
-        is_incomplete |= bool(
+    def fails(result: CheckResult) -> bool:
+        return compute_exit_code(result, run_settings.fail_on) != CLEAN
+
+    def count_and_take(plan: JobPlan, is_failure: bool) -> None:
+        nonlocal jobs, taken, is_incomplete, failed_profile
+        lacks_result = bool(
             plan.failed_environments or (plan.variant_id is not None and _is_incomplete(plan, categories))
         )
-        if plan.cr is not None:
-            jobs += 1
+        is_incomplete |= lacks_result
+        jobs += plan.cr is not None
+        if plan.variant_id is None and is_failure:
+            failed_profile = plan.item  # what is wrong with it may be wrong in any of its variants
+        is_of_failed_profile = plan.item is failed_profile
+        if (is_failure or lacks_result) and not (is_of_failed_profile and plan.variant_id is not None):
+            failed.append(describe_plan(plan))
+        is_failure |= lacks_result or is_of_failed_profile
+        taken += plan.cr is not None and not is_failure
+        if plan.cr is not None and (takes_failed or not is_failure):
             take(plan, settings)
 
-    result = collect_findings(iter_sources(), settings, loader, categories, count_and_take)
+    includes = selection.includes if selection is not None else lambda _: True
+    result = collect_findings(iter_sources(), settings, loader, categories, count_and_take, fails, includes)
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
     if is_incomplete:
         code = code or FINDINGS
     if prints_findings:
         _print_findings(result)
-    return LoadedPlans(jobs, run_settings, code)
+    return LoadedPlans(jobs, run_settings, code, failed, taken)
 
 
 def _is_incomplete(plan: JobPlan, categories: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
+from podplan.cli.job_selection import JobSelection, get_job_name, job_option, report_failed_jobs
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import print_message, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -50,7 +51,7 @@ OTHER_STATES = ("running", "succeeded", "failed", "pending", "creating", "unknow
     default="running",
     help="State of all other Pods [running].",
 )
-@click.option("--job", metavar="NAME", default="", help="Job to report, if FILE contains several.")
+@job_option("Job to report, if FILE contains several.")
 @click.option(
     "--elapsed",
     metavar="SECONDS",
@@ -87,13 +88,20 @@ def command(
         raise UsageError("FILE and STATE cannot both be standard input")
     file, pods = file or dump, pods or dump
     source = _read_states(pods) if pods else None
-    choice = _Choice(job)
+    choice = _Choice()
+    selection = JobSelection(job)
     flags_of_all = {**flags, "fail_on": "never", "resumed": True}
     standard_input = source if dump == "-" else None
     loaded = load_job_plans(
-        [file], frozenset({"profile", "cr"}), choice.add, standard_input=standard_input, **flags_of_all
+        [file],
+        frozenset({"profile", "cr"}),
+        choice.add,
+        standard_input=standard_input,
+        selection=selection,
+        **flags_of_all,
     )
-    if loaded.code != CLEAN:
+    selection.require_found(file)
+    if loaded.code != CLEAN and not choice.has_jobs:
         return loaded.code
     if not choice.has_jobs:
         print_message(
@@ -115,7 +123,7 @@ def command(
             f"{file}: the WorkloadMapping of {plan.cr.data['kind']} says which Pods there are, and not what"
             " the controller does about their states; status is for the kinds that podplan lowers itself"
         )
-    options = loaded.run_settings.settings.lowering_options._replace(resumed=flags["resumed"])
+    options = plan.lowering_options._replace(resumed=flags["resumed"])
     expected = list_replicas(plan.replica_groups, others.capitalize())
     job_state = build_observed_job(plan.cr.data, expected, options, elapsed, plan.replica_groups)
     owner_label = job_state.kind_spec.owner_label
@@ -130,51 +138,36 @@ def command(
     (write_escaped_stdout if format_ == "text" else write_stdout)(
         render(plan.cr, reconcile_job(job_state._replace(replicas=tuple(replicas_seen))))
     )
-    return CLEAN
+    report_failed_jobs(loaded.failed, "reported")
+    return loaded.code
 
 
 class _Choice:
-    """Selects the plan of the requested job among all plans."""
+    """Keeps the only plan of a job among all plans."""
 
-    def __init__(self, job: str) -> None:
-        self._job = job
+    def __init__(self) -> None:
         self._names: list[str] = []
         self._plan: JobPlan | None = None
-        self._number = 0
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
         """Add a plan that has the CR of a job."""
-        if not is_job(plan):
-            return
-        name = _get_job_name(plan)
-        self._names.append(name)
-        if self._job in ("", name):
+        if is_job(plan):
+            self._names.append(get_job_name(plan))
             self._plan = self._plan or plan
-            self._number += 1
 
     @property
     def has_jobs(self) -> bool:
         return bool(self._names)
 
     def one(self, file: str) -> JobPlan:
-        """Return the plan. Raises UsageError: if there is none, or several."""
-        from podplan.core.suggestions import suggest_or_list
-
+        """Return the plan. Raises UsageError: if there are several."""
         names = self._names
-        if self._plan is None:
-            raise UsageError(f'{file}: there is no job "{self._job}"{suggest_or_list(self._job, names)}')
-        if self._number > 1:
+        if self._plan is None or len(names) > 1:
             listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
             raise UsageError(
                 f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
             )
         return self._plan
-
-
-def _get_job_name(plan: JobPlan) -> str:
-    metadata = plan.cr.data.get("metadata") if plan.cr is not None else None
-    metadata = metadata if isinstance(metadata, dict) else {}
-    return str(metadata.get("name") or metadata.get("generateName") or "")
 
 
 def _read_states(path: str) -> SourceFile:

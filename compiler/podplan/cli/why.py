@@ -6,6 +6,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN
 from podplan.cli.help import HelpCommand
+from podplan.cli.job_selection import JobSelection, job_option, report_failed_jobs
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
@@ -27,8 +28,9 @@ from podplan.pipeline import JobPlan, PipelineSettings
     default="",
     help="Only this instance of a matrix, such as lr-1 or prod/lr-1.",
 )
+@job_option("Only this job, if FILE contains several.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-def command(file: str, path: str, instance: str, format_: str, **flags: Any) -> int:
+def command(file: str, path: str, instance: str, job: str, format_: str, **flags: Any) -> int:
     """Show the origin of a value: the line in your files, and each step from there.
 
     PATH is the name of a variable (RANK), a field of the CR (spec.replicaSpecs[worker].replicas), or a field
@@ -51,8 +53,12 @@ def command(file: str, path: str, instance: str, format_: str, **flags: Any) -> 
         for answer in search.iter_answers(plan, settings):
             merger.add(answer, plan.variant_id or "")
 
-    loaded = load_job_plans([file], frozenset({"profile", "cr"}), add, **{**flags, "fail_on": "never"})
-    if loaded.code != CLEAN:
+    selection = JobSelection(job)
+    loaded = load_job_plans(
+        [file], frozenset({"profile", "cr"}), add, selection=selection, **{**flags, "fail_on": "never"}
+    )
+    selection.require_found(file)
+    if loaded.code != CLEAN and merger.is_empty:
         return loaded.code
     if instance and not any(instance in (one, one.rpartition("/")[2]) for one in instances):
         known = ", ".join(filter(None, instances)) or "none, since it has no matrix"
@@ -63,4 +69,5 @@ def command(file: str, path: str, instance: str, format_: str, **flags: Any) -> 
         write_stdout(merger.render_json())
     else:
         write_escaped_stdout(merger.render_text())
-    return CLEAN
+    report_failed_jobs(loaded.failed, "searched")
+    return loaded.code

@@ -23,9 +23,26 @@ KINDS: dict[str, tuple[str, ...]] = {
     "": ("Namespace", "LimitRange", "ResourceQuota", "Node", "ConfigMap"),
     "scheduling.k8s.io": ("PriorityClass",),
     "node.k8s.io": ("RuntimeClass",),
+    "scheduling.volcano.sh": ("Queue",),
+}
+# Objects beside them that state facts about a cluster.
+FACT_KINDS: dict[str, tuple[str, ...]] = {
+    "": ("PersistentVolumeClaim", "ServiceAccount"),
+    "storage.k8s.io": ("StorageClass",),
+    "karpenter.sh": ("NodePool",),
+    "bitnami.com": ("SealedSecret",),
+    "external-secrets.io": ("ExternalSecret",),
 }
 # A ConfigMap counts only with a configuration of Kueue, whose API group it then mentions.
 _NAMES = "|".join(name for names in KINDS.values() for name in names if name != "ConfigMap")
 MENTION = compile_lazily(
     rf"kind[\"']?[ \t]*:[ \t]*[\"']?(?:{_NAMES})(?:List)?\b|{CONFIGURATION_GROUP.replace('.', '[.]')}"
 )
+# How files mention the images of operators whose flags are lowering options.
+OPERATOR_IMAGES = (b"training-operator", b"mpi-operator", b"trainer-controller-manager", b"jobset/jobset")
+
+
+def describes_cluster(api_version: object, kind: object) -> bool:
+    """Whether objects of a kind are read as facts about the cluster, whatever they contain."""
+    group = str(api_version).rpartition("/")[0]
+    return kind != "ConfigMap" and kind in (*KINDS.get(group, ()), *FACT_KINDS.get(group, ()))

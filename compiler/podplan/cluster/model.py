@@ -125,6 +125,16 @@ class NamespaceQuota(NamedTuple):
     is_scoped: bool
 
 
+class VolcanoQueue(NamedTuple):
+    """A Queue of Volcano; ``capability`` in units of 10⁻⁹. ``state`` is "" if git does not state it."""
+
+    name: str
+    place: Cursor
+    capability: Mapping[str, int]
+    parent: str
+    state: str
+
+
 class Transformation(NamedTuple):
     """How the configuration of Kueue counts a resource as others."""
 
@@ -173,6 +183,7 @@ class Cluster(NamedTuple):
     overheads: Mapping[str, Mapping[str, int]] = {}
     nodes: Sequence[Node] = ()
     workloads: Mapping[tuple[str, str], Cursor] = {}
+    volcano_queues: Mapping[str, VolcanoQueue] = {}
     configuration: KueueConfiguration = KueueConfiguration()
     refused: Mapping[tuple[str, str, str], str] = {}
     ambiguous: Mapping[tuple[str, str, str], str] = {}

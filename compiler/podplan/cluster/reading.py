@@ -21,6 +21,7 @@ from podplan.cluster.model import (
     ResourceGroup,
     ResourceQuota,
     Transformation,
+    VolcanoQueue,
 )
 from podplan.cluster.refusals import iter_refusals
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
@@ -59,7 +60,9 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         else:
             first = by_kind.setdefault((group, kind), {}).setdefault((namespace, name), place)
             if first.value != data:
-                ambiguous[kind, namespace, name] = f"{first.doc.name} and {document.name}"
+                files = tuple(dict.fromkeys((first.doc.name, document.name)))
+                places = " and ".join(files) if len(files) > 1 else f"{files[0]} twice"
+                ambiguous[kind, namespace, name] = places
             refusal = next(iter_refusals(data), None)
             if refusal is not None:
                 refused.setdefault((kind, namespace, name), refusal.message)
@@ -109,9 +112,21 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
         ),
         nodes=tuple(read("", "Node", _read_node).values()),
         workloads=by_kind.get((KUEUE_GROUP, "Workload"), {}),
+        volcano_queues=read("scheduling.volcano.sh", "Queue", _read_volcano_queue),
         configuration=_choose_configuration(configurations),
         refused=refused,
         ambiguous=ambiguous,
+    )
+
+
+def _read_volcano_queue(name: str, place: Cursor) -> VolcanoQueue:
+    spec = place.get("spec")
+    return VolcanoQueue(
+        name,
+        place,
+        parse_quantities(spec.get("capability").value),
+        get_text(spec.value, "parent"),
+        get_text(place.get("status").value, "state"),
     )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from podplan.cluster.kinds import KUEUE_GROUP
 from podplan.core.provenance import Path
+from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_size, get_text, get_texts
 from podplan.kubernetes.names import matches_form
 from podplan.kubernetes.quantities import parse_quantity
 
+_MAX_SHOWN, _MAX_NAMED = 60, 8  # characters of a value, names in a help text
 VERSIONS = ("v1beta1", "v1beta2")
 HOST_LABEL = "kubernetes.io/hostname"
 _OLD_API_VERSION = f"{KUEUE_GROUP}/v1beta1"
@@ -45,10 +47,12 @@ _FORMER_FIELDS = {"ClusterQueue": {"cohort": "cohortName", "admissionChecks": "a
 
 
 class Refusal(NamedTuple):
-    """Why an object is refused, and the path of the field."""
+    """Why an object is refused, the path of the field, and what to write instead where the reason leaves that
+    open."""
 
     path: Path
     message: str
+    help: str = ""
 
 
 def iter_refusals(data: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -132,7 +136,8 @@ def _validate_flavor(data: Mapping[str, Any]) -> Iterator[Refusal]:
     yield from _validate_name(spec, "topologyName")
     if get_text(spec, "topologyName") and not get_size(spec, "nodeLabels"):
         message = "at least one nodeLabel is required when topologyName is set"
-        yield Refusal((*path, "topologyName"), message)
+        help_text = "add nodeLabels by which the nodes of the flavor are found"
+        yield Refusal((*path, "topologyName"), message, help_text)
 
 
 def _validate_topology(data: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -143,7 +148,7 @@ def _validate_topology(data: Mapping[str, Any]) -> Iterator[Refusal]:
     if len(set(labels)) < len(labels):
         yield Refusal(path, "levels must be unique")
     if HOST_LABEL in labels[:-1]:
-        yield Refusal(path, f"{HOST_LABEL} can only be the lowest level")
+        yield Refusal(path, f"{HOST_LABEL} can only be the lowest level", "list it last")
     for index, label in enumerate(labels):
         if not matches_form("qualified-name", label):
             yield Refusal((*path, index, "nodeLabel"), f'"{label}" is no label')
@@ -186,15 +191,17 @@ def _validate_groups(
             if not matches_form("dns-subdomain", name):
                 yield Refusal((*place, "name"), f'"{name}" is no DNS subdomain')
             elif name in flavors:
-                yield Refusal((*place, "name"), f'duplicate value: "{name}"; a flavor is in one group only')
+                message = f'duplicate value: "{name}"; a flavor is in one group only'
+                help_text = "cover its resources in one group, or define another ResourceFlavor"
+                yield Refusal((*place, "name"), message, help_text)
             flavors.add(name)
             named = [get_text(one, "name") for _, one in get_entries(flavor, "resources")]
             if len(named) != len(covered):
                 message = "flavors must have the same number of resources as the coveredResources"
-                yield Refusal((*place, "resources"), message)
+                yield Refusal((*place, "resources"), message, f"list {_format_resources(covered)}")
             elif named != covered:
                 message = "resources must be in the order of coveredResources, with the same names"
-                yield Refusal((*place, "resources"), message)
+                yield Refusal((*place, "resources"), message, f"list {_format_resources(covered)}")
             for position, quota in get_entries(flavor, "resources"):
                 yield from _validate_quota(
                     quota, (*place, "resources", position), parent, parent_word, is_queue=is_queue
@@ -211,15 +218,25 @@ def _validate_quota(
             continue
         units = parse_quantity(value)
         if units is None:
-            yield Refusal((*path, field), f"{value!r} is no quantity")
+            shown = truncate(repr(value), _MAX_SHOWN)
+            yield Refusal((*path, field), f"{shown} is no quantity", "write one such as 8, 500m or 64Gi")
             continue
         amounts[field] = units
         if units < 0:
-            yield Refusal((*path, field), f"{value} must be greater than or equal to 0")
+            message = f"{truncate(str(value), _MAX_SHOWN)} must be greater than or equal to 0"
+            yield Refusal((*path, field), message, "write 0 or more")
         if field != "nominalQuota" and not parent:
-            yield Refusal((*path, field), f"{field} must be nil when {parent_word} is empty")
+            message = f"{field} must be nil when {parent_word} is empty"
+            yield Refusal((*path, field), message, f"name a {parent_word}, or remove {field}")
     if is_queue and "lendingLimit" in amounts and amounts["lendingLimit"] > amounts.get("nominalQuota", 0):
-        yield Refusal((*path, "lendingLimit"), "must be less than or equal to the nominalQuota")
+        message = "must be less than or equal to the nominalQuota"
+        yield Refusal((*path, "lendingLimit"), message, "lower lendingLimit, or raise nominalQuota")
+
+
+def _format_resources(names: Sequence[str]) -> str:
+    """Return the resources that each flavor of a group lists, in order; of many the first ones."""
+    shown = ", ".join(names[:_MAX_NAMED])
+    return f"{shown} and {len(names) - _MAX_NAMED} more, in this order" if len(names) > _MAX_NAMED else shown
 
 
 def _validate_name(spec: Mapping[str, Any], field: str) -> Iterator[Refusal]:

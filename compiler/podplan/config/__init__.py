@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.config.files import (
     ConfigFile,
@@ -54,7 +54,7 @@ class Config(NamedTuple):
 
     ``lowering`` replaces values of behaviors by id; ``inventory``, ``inventory_objects``, ``baseline``,
     ``policies`` and the ``paths`` of ``runtimes`` are paths relative to the current folder of the user.
-    ``locations`` has the file and line of each key that is set.
+    ``locations`` has the file and line of each key that is set, and of each lowering option.
     """
 
     file: str = ""
@@ -105,8 +105,18 @@ def _build_config(files: Sequence[ConfigFile]) -> Config:
         for key, value in _collect_settings(file).items():
             settings[key] = _merge_setting(settings.get(key), value) if key in MERGED_SETTINGS else value
             locations[key] = file.locate(key if key in file.data else "inventory", 0)
+            if key == "lowering":
+                locations |= {".".join(path): file.locate(*path) for path in _iter_option_paths(value)}
     fields = {key.replace("-", "_"): value for key, value in settings.items()}
     return Config(file=files[0].display_path, locations=locations, **fields)
+
+
+def _iter_option_paths(lowering: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each lowering option, also of those below a kind or an API group."""
+    for key, value in lowering.items():
+        yield ("lowering", key)
+        if _is_section_table(key, lowering):
+            yield from (("lowering", key, id_) for id_ in value)
 
 
 def _collect_settings(file: ConfigFile) -> dict[str, Any]:

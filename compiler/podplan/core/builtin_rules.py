@@ -30,6 +30,7 @@ class Rule(NamedTuple):
 QUEUE_OBJECT_RULE = "SCHEMA013"
 QUOTA_KEY_RULE = "SCHEMA014"
 CONTRADICTION_RULE = "PROF030"
+LARGE_CRD_RULE = "GIT072"
 MISMATCH_RULE = "CR903"  # about a WorkloadMapping, which many CRs share
 INVALID_REFERENCE_RULE = "CR910"
 INTERNAL_ERROR_RULE = "RUN001"  # its findings make the exit code 4, too
@@ -183,6 +184,12 @@ BUILTIN_RULES: dict[str, Rule] = {
             _WARNING,
             "Detects keys of a ResourceQuota that count nothing: extended resources need requests.",
         ),
+        Rule(
+            LARGE_CRD_RULE,
+            "crd-needs-server-side-apply",
+            _WARNING,
+            "Detects CustomResourceDefinitions that are too large for a client-side apply by Argo CD.",
+        ),
         Rule("PROF001", "profile-form", _ERROR, "Rejects profiles that do not satisfy the profile schema."),
         Rule(
             "PROF002",
@@ -245,7 +252,7 @@ BUILTIN_RULES: dict[str, Rule] = {
             CONTRADICTION_RULE,
             "inventory-contradiction",
             _INFO,
-            "Detects values of a ClusterInventory that an object of the repository states differently.",
+            "Detects facts about the cluster that files of the repository state differently.",
         ),
         Rule(
             "LINT001",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
+from podplan.core.indexed_text import Indexed, Listing
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.core.builtin_rules import Rule
-    from podplan.core.provenance import DocumentPath, TracedDocument
+    from podplan.core.provenance import DocumentPath, ReplicaText, TracedDocument
     from podplan.core.replica_groups import ReplicaGroup
 
 Path = tuple[str | int, ...]
@@ -148,12 +149,27 @@ class Related(NamedTuple):
 
 
 class LoweredReference(NamedTuple):
-    """The lowered object that a finding is about; ``indexes`` is a range such as "0-31", or ""."""
+    """The lowered object that a finding is about; ``indexes`` is a range such as "0-31", or "".
+
+    ``name_text`` is how its name depends on the index, None if it does not.
+    """
 
     kind: str
     name: str
     indexes: str
     path: Path
+    name_text: ReplicaText | None = None
+
+    @property
+    def folded_name(self) -> str:
+        """The name of all objects, such as bert-worker-{0..31}."""
+        first, _, last = self.indexes.partition("-")
+        if not last or "," in self.indexes:
+            return self.name
+        if isinstance(self.name_text, Indexed):
+            folded = Listing((self.name_text,)).folded_text(int(first), int(last) - int(first) + 1)
+            return folded.removesuffix("-")
+        return f"{self.name.removesuffix(first)}{{{first}..{last}}}"
 
 
 class InstanceCounts(NamedTuple):

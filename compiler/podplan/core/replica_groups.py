@@ -44,13 +44,21 @@ class ReplicaGroup(NamedTuple):
         return str(self.start) if last == self.start else f"{self.start}-{last}"
 
 
+class StatedValue(NamedTuple):
+    """The value of a lowering option that an object of the repository states, and where it is written."""
+
+    value: Any
+    source: str
+
+
 class LoweringOptions(NamedTuple):
     """Options of lowering besides the CR.
 
     ``uid`` is the metadata.uid that children are named by, if the CR itself has none. ``resumed`` lowers a
     paused job as if it were resumed. ``behavior_values`` replaces the values of behaviors by id, and below
     the name of a kind or an API group for that one alone; ``kind`` and ``group`` are those of the CR that is
-    lowered.
+    lowered. ``stated_values`` are those that the operator of the CR has by its own flags, for behaviors that
+    the configuration does not set.
     """
 
     uid: str = ""
@@ -58,6 +66,7 @@ class LoweringOptions(NamedTuple):
     behavior_values: Mapping[str, Any] = {}
     kind: str = ""
     group: str = ""
+    stated_values: Mapping[str, StatedValue] = {}
 
     @property
     def operator_versions(self) -> dict[str, str]:
@@ -73,24 +82,34 @@ class LoweringOptions(NamedTuple):
         """The version of the operator that the configuration states for the API group of the CR."""
         return str(self.behavior_values.get(self.group, {}).get("version", default))
 
+    def find_setting(self, group: str, id_: str) -> StatedValue | None:
+        """Return what the configuration sets for all kinds of an API group, and the key that does."""
+        section = self.behavior_values.get(group, {})
+        if id_ in section:
+            return StatedValue(section[id_], f"lowering.{group}.{id_}")
+        if id_ in self.behavior_values:
+            return StatedValue(self.behavior_values[id_], f"lowering.{id_}")
+        return None
+
     def resolve_behavior(self, behavior: Behavior) -> Behavior:
-        """Return ``behavior`` with the value from the configuration, if that sets one."""
-        if not self.behavior_values:
+        """Return ``behavior`` with the value from the configuration, or from the flags of the operator."""
+        if not self.behavior_values and not self.stated_values:
             return behavior
         for section in (self.kind, self.group):
             values = self.behavior_values.get(section, {})
             if behavior.id in values:
                 source = f"lowering.{section}.{behavior.id}"
                 return behavior._replace(value=values[behavior.id], basis=CONFIGURED_BASIS, source=source)
-        if behavior.id not in self.behavior_values:
-            return behavior
-        return behavior._replace(
-            value=self.behavior_values[behavior.id], basis=CONFIGURED_BASIS, source=f"lowering.{behavior.id}"
-        )
+        if behavior.id in self.behavior_values:
+            value, source = self.behavior_values[behavior.id], f"lowering.{behavior.id}"
+            return behavior._replace(value=value, basis=CONFIGURED_BASIS, source=source)
+        if stated := self.stated_values.get(behavior.id):
+            return behavior._replace(value=stated.value, basis=CONFIGURED_BASIS, source=stated.source)
+        return behavior
 
     def first_configured(self, behavior: Behavior, *others: Behavior) -> Behavior:
         """Return the first of several behaviors that the configuration sets, else ``behavior``."""
-        if not self.behavior_values:
+        if not self.behavior_values and not self.stated_values:
             return behavior
         resolved = [self.resolve_behavior(one) for one in (behavior, *others)]
         return next((one for one in resolved if one.basis == CONFIGURED_BASIS), resolved[0])

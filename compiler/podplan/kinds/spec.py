@@ -90,12 +90,13 @@ class CleanUp(NamedTuple):
     """The field below ``spec`` that controls the clean-up of replicas when the job ends.
 
     ``leaving_value`` is its default, by which replicas continue to run; ``ending_value`` is what to write
-    instead, as text.
+    instead, as text. ``other_field`` counts where ``field`` has no value, () for none.
     """
 
     field: tuple[str, ...]
     leaving_value: object
     ending_value: str
+    other_field: tuple[str, ...] = ()
 
 
 class RequiredReplicaType(NamedTuple):

@@ -78,7 +78,11 @@ class StatusRules(NamedTuple):
 
 
 class EndingBehaviors(NamedTuple):
-    """The behaviors of a controller that reports conditions of a job and counts of its replicas."""
+    """The behaviors of a controller that reports conditions of a job and counts of its replicas.
+
+    ``empty_main`` and ``empty_workers`` are what it does if the deciding type has ``replicas: 0``; None where
+    it refuses that.
+    """
 
     conditions: Behavior
     success: Behavior
@@ -89,6 +93,8 @@ class EndingBehaviors(NamedTuple):
     clean_up: Behavior
     time_to_live: Behavior
     suspend: Behavior
+    empty_main: Behavior | None = None
+    empty_workers: Behavior | None = None
 
 
 class EndingRules(NamedTuple):

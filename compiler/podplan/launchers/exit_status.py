@@ -189,7 +189,7 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
-        return "wait without a process id always succeeds", "wait"
+        return "wait without a process id succeeds whatever the processes did", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):

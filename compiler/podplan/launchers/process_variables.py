@@ -29,7 +29,27 @@ class ProcessVariable(NamedTuple):
             return ""
         if count_name != self.range_of:
             return str(number)
-        return f"0 to {number - 1}" if number > 1 else "0"
+        return format_range(0, number - 1)
+
+    @property
+    def is_by_node(self) -> bool:
+        """Whether the value depends on the number of the node."""
+        return self.range_of in ("processes", "nodes")
+
+    def format_nodes(self, first: int, last: int, per_node: int) -> str:
+        """Return the values on nodes from ``first`` to ``last``, for a variable that depends on the node."""
+        if self.range_of == "nodes":
+            return format_range(first, last)
+        return format_range(first * per_node, (last + 1) * per_node - 1)
+
+    def format_at(self, node: int, per_node: int) -> str:
+        """Return the values on one node, for a variable that depends on the node."""
+        return self.format_nodes(node, node, per_node)
+
+
+def format_range(first: int, last: int) -> str:
+    """Format numbers such as 8 to 15."""
+    return f"{first} to {last}" if last > first else str(first)
 
 
 _NODES_TIMES_PROCESSES = ProcessVariable("nodes × processes per node", "number of processes")

@@ -20,6 +20,7 @@ from podplan.core.findings import (
 )
 from podplan.core.path_syntax import EntryNameCounts
 from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
+from podplan.core.replica_groups import find_name_text
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import find_contributing_places, find_source_location, locate
@@ -184,7 +185,8 @@ def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> 
     if diagnostic.level == "lowered" and group is not None:
         metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
         name = get_text(metadata, "name") or get_text(metadata, "generateName")
-        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path))
+        name_text = find_name_text(doc) if name else None
+        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path), name_text)
     finding = Finding(
         rule=rule.code,
         name=rule.name,
@@ -254,14 +256,20 @@ def _iter_related(
     related_paths: Iterable[tuple[Path, str]],
     primary_location: Location,
 ) -> Iterable[Related]:
-    for path, message in related_paths:
-        yield Related(locate(doc, path).location, message)
-    for place, message in diagnostic.related_places:
-        yield Related(locate(place.doc, place.path).location, message)
-    for place in find_contributing_places(doc, diagnostic.path):
-        source = find_source_location(place.doc, place.path)
-        if source is not None and source.location != primary_location:
-            yield Related(source.location, "the value comes from here too")
+    places = [(DocumentPath(doc, path), message) for path, message in related_paths]
+    places += diagnostic.related_places
+    shown = {primary_location}
+    for place, message in places:
+        location = locate(place.doc, place.path).location
+        shown.add(location)
+        yield Related(location, message)
+    # A value may be written elsewhere, such as that of a param that an environment sets.
+    for read in (DocumentPath(doc, diagnostic.path), *(place for place, _ in places)):
+        for place in find_contributing_places(read.doc, read.path):
+            source = find_source_location(place.doc, place.path)
+            if source is not None and source.location not in shown:
+                shown.add(source.location)
+                yield Related(source.location, "the value comes from here too")
 
 
 def _merge_findings(equal: _Equal, variant_ids: Sequence[str]) -> Finding:
@@ -292,8 +300,10 @@ def _refuse_partial_fix(finding: Finding, unaffected_variants: list[str]) -> Fix
     return fix._replace(edits=(), refusal_reason=SHARED_LINE_REFUSAL) if unaffected_variants else fix
 
 
-def _strip_index(lowered: LoweredReference) -> tuple[str, str]:
+def _strip_index(lowered: LoweredReference) -> tuple[str, object]:
     """The kind and the name without the index: the same for all replicas of a role."""
+    if lowered.name.endswith("-"):
+        return lowered.kind, lowered.name_text
     return lowered.kind, lowered.name.removesuffix(lowered.indexes.partition("-")[0])
 
 

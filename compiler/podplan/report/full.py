@@ -194,7 +194,8 @@ def _format_notes(finding: Finding) -> list[str]:
     if len(files := find_user_files(finding)) > 1:
         notes.append(f"used by {len(files)} files: {name_some(files)}")
     if finding.lowered is not None:
-        notes.append(f"lowered: {_name_lowered_objects(finding)} {to_json_pointer(finding.lowered.path)}")
+        lowered = finding.lowered
+        notes.append(f"lowered: {lowered.kind}/{lowered.folded_name} {to_json_pointer(lowered.path)}")
     if finding.instances is not None:
         affected, total, ids = finding.instances
         instance_names = ", ".join(ids[:MAX_LISTED_INSTANCES]) + (
@@ -208,13 +209,3 @@ def _format_notes(finding: Finding) -> list[str]:
     elif finding.fix is not None:
         notes.append(f"no fix: {finding.fix.refusal_reason}")
     return notes
-
-
-def _name_lowered_objects(finding: Finding) -> str:
-    """Return a name such as Pod/bert-worker-{0..31}."""
-    lowered = finding.lowered
-    assert lowered is not None
-    first, _, last = lowered.indexes.partition("-")
-    if not last or "," in lowered.indexes:
-        return f"{lowered.kind}/{lowered.name}"
-    return f"{lowered.kind}/{lowered.name.removesuffix(first)}{{{first}..{last}}}"

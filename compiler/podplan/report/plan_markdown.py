@@ -16,7 +16,7 @@ MARKS = {
     "unknown": "❔",
 }
 _TABLE = "\n| | job | queue | size | why |\n|---|---|---|---|---|\n"
-_QUOTA_TABLE = "\n| ClusterQueue | flavor | resource | requested of quota | |\n|---|---|---|---|---|\n"
+_QUOTA_TABLE = "\n| queue | flavor | resource | requested of quota | |\n|---|---|---|---|---|\n"
 
 
 def render(plan: Plan, max_length: int = MAX_CHARACTERS) -> str:
@@ -61,6 +61,6 @@ def _render_job(job: PlannedJob) -> str:
 
 
 def _render_quota(line: QuotaLine) -> str:
-    names = [format_code(one) for one in (line.queue, line.flavor, line.resource)]
+    names = [format_code(one) if one else "" for one in (line.queue, line.flavor, line.resource)]
     cells = [*names, words.format_quota(line), words.describe_shortage(line)]
     return f"| {' | '.join(cells)} |\n"

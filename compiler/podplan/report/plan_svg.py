@@ -38,7 +38,8 @@ def render(plan: Plan) -> str:
     for line in plan.quotas:
         if line.queue != queue:
             queue, y = line.queue, y + _QUEUE_GAP
-            body.append(_text(_MARGIN, y, f"ClusterQueue {queue}", "t b", _WIDTH - 2 * _MARGIN))
+            kind = "ClusterQueue" if line.flavor else "Queue"
+            body.append(_text(_MARGIN, y, f"{kind} {queue}", "t b", _WIDTH - 2 * _MARGIN))
         y += _ROW_HEIGHT
         body += _render_bar(line, y)
     if not plan.quotas:
@@ -70,7 +71,7 @@ def _render_bar(line: QuotaLine, y: int) -> list[str]:
     top = y - 11
     own, most = line.nominal * scale, line.maximum * scale
     parts = [
-        _text(_MARGIN, y, f"{line.flavor} · {line.resource}", "q", _BAR_X - _MARGIN - 12),
+        _text(_MARGIN, y, " · ".join(filter(None, (line.flavor, line.resource))), "q", _BAR_X - _MARGIN - 12),
         _rect("borrowed", _BAR_X, top, most),
         _rect("own", _BAR_X, top, own),
         _rect("fits", _BAR_X, top, min(line.used, line.nominal) * scale),

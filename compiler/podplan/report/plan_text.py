@@ -53,12 +53,12 @@ def _render_quotas(plan: Plan) -> list[str]:
     parts: list[str] = []
     for queue in dict.fromkeys(line.queue for line in plan.quotas):
         lines = [line for line in plan.quotas if line.queue == queue]
-        flavor_width = max(len(line.flavor) for line in lines)
+        flavor_width = max(len(line.flavor) + 2 if line.flavor else 0 for line in lines)
         width = max(len(line.resource) for line in lines)
         rows = [f"queue   {queue}: what its admitted jobs request together"]
         for line in lines:
             shortage = words.describe_shortage(line)
             quota = words.format_quota(line) + (f"; {shortage}" if shortage else "")
-            rows.append(f"        {line.flavor:{flavor_width}}  {line.resource:{width}}  {quota}")
+            rows.append(f"        {line.flavor:{flavor_width}}{line.resource:{width}}  {quota}")
         parts.append("\n".join(escape_text(row) for row in rows))
     return parts

@@ -21,6 +21,7 @@ MAX_VALUE_LENGTH = 100
 MAX_FIRST_VALUE_LENGTH = 1_000
 MAX_ANSWERS = 10  # different ones; further ones are counted
 MAX_NAMES = 3  # of documents with the same answer
+ASSIGNED_EVIDENCE = "torchrun.md#ranks-of-nodes"
 
 
 class _RenderedAnswer(NamedTuple):
@@ -119,17 +120,12 @@ def _render_setting(setting: VariableSetting) -> list[str]:
     """Render what a launcher sets a variable to: the name of its Pods, the variable, and the lines below."""
     group_doc = setting.group.doc
     secrets = build_redactor([group_doc.data])
-    per_node = format_count(setting.per_node, "process", "processes")
-    counts = (
-        f", with {format_count(setting.nodes, 'node')} × {per_node}"
-        if setting.nodes and setting.values
-        else ""
-    )
     lines = [
         format_group_name(setting.group),
         f"{setting.name}, set by {setting.launcher} in each process that it starts",
         f"    {setting.values or 'known only when the job runs'}",
-        f"    = {setting.formula}{counts}",
+        f"    = {setting.variable.formula}{_format_counts(setting)}",
+        *_format_pod_values(setting),
         f"    [documented] {setting.evidence}",
     ]
     if setting.overridden_path is not None:
@@ -151,6 +147,28 @@ def _render_setting(setting: VariableSetting) -> list[str]:
     return [*lines, *shown]
 
 
+def _format_counts(setting: VariableSetting) -> str:
+    fewest, most = setting.nodes
+    if not (most and setting.per_node and setting.values and setting.variable.range_of):
+        return ""
+    nodes = format_count(most, "node") if fewest == most else f"{fewest} to {most} nodes"
+    return f", with {nodes} × {format_count(setting.per_node, 'process', 'processes')}"
+
+
+def _format_pod_values(setting: VariableSetting) -> list[str]:
+    """Format the values of the first Pods and of the last one, or that they are not fixed."""
+    if setting.is_assigned:
+        return [
+            f"    which Pod gets which is decided when the nodes meet (docs/evidence/{ASSIGNED_EVIDENCE})"
+        ]
+    if setting.nodes[1] > 1 and any(one.replicas > 1 and not one.step for one in setting.spans):
+        return [f"    all Pods are node {setting.spans[0].first_node}: nothing gives them other numbers"]
+    values = [f"    {one.pod}: {one.values}" for one in setting.iter_pod_values()]
+    if len(values) < setting.pod_count and values:
+        values.insert(-1, f"    … {setting.pod_count} Pods in all")
+    return values
+
+
 def _build_entry(answer: Answer) -> dict[str, Any]:
     """Build the JSON of an answer."""
     setting = answer.setting
@@ -167,8 +185,11 @@ def _build_entry(answer: Answer) -> dict[str, Any]:
             "launcher": setting.launcher,
             "objects": format_group_name(setting.group),
             "values": setting.values or None,
-            "formula": setting.formula,
-            "nodes": setting.nodes or None,
+            "formula": setting.variable.formula,
+            "nodes": setting.nodes[1] or None,
+            "fewestNodes": setting.nodes[0] or None,
+            "byPod": [{"object": one.pod, "values": one.values} for one in setting.iter_pod_values()],
+            "assignedAtRendezvous": setting.is_assigned,
             "processesPerNode": setting.per_node or None,
             "source": setting.evidence,
             "overrides": _build_places(overridden, secrets),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from podplan.checker.rebuild import build_lowered_job
 from podplan.core.errors import NothingFound, UsageError
@@ -21,7 +21,8 @@ from podplan.core.replica_groups import (
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import NamedTuple
 from podplan.kinds.registry import resource_label
-from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.process_variables import PROCESS_VARIABLES
 from podplan.lint.analysis.process_variables import (
     VariableSetting,
     iter_variable_settings,
@@ -30,8 +31,15 @@ from podplan.lint.analysis.process_variables import (
 from podplan.lint.analysis.training import iter_env
 from podplan.pipeline import JobPlan, PipelineSettings
 
+# What a program of a training may read, so that nobody takes it for a misspelt name.
+KNOWN_VARIABLES = frozenset(name for variables in PROCESS_VARIABLES.values() for name in variables)
 MAX_NAMES = 20  # of objects or variables in a message
-_OBJECT_PATTERN = compile_lazily(r"([A-Za-z]\w*)/([^:]+):?(.*)")
+# A JSON Pointer may follow the name after a space, as in the line "= lowered:" of a finding.
+_OBJECT_PATTERN = compile_lazily(r"([A-Za-z]\w*)/([^:\s]+)(?:\s+(?=/)|:?)(.*)")
+_RANGE_PATTERN = compile_lazily(r"\{(\d{1,9})\.\.(\d{1,9})\}")
+# What the API server appends to the names of the Pods of a Job.
+_UID_SUFFIX = compile_lazily(r"-[0-9a-f]{5}")
+_RANDOM_SUFFIX = compile_lazily(r"-[a-z0-9]{5}")
 _VARIABLE_PATTERN = compile_lazily(r"(?:.*[.\]])?env\[\"?([A-Za-z_]\w*)\"?\](?:\.value)?|([A-Za-z_]\w*)")
 
 
@@ -67,40 +75,45 @@ class ValueSearch:
         """Yield what the question means in a plan that has a CR."""
         if plan.cr is None or not plan.is_lowered:
             return
-        group = None
+        selected = None
         if self._object is not None and not _is_object(plan.cr, *self._object):
-            group = self._find_group(plan, *self._object)
-            if group is None:
+            selected = self._select_objects(plan, *self._object)
+            if not selected:
                 return
-        doc = plan.cr if group is None else _build_replica_doc(group, self._name)
-        path = self._resolve(doc)
-        if path is not None:
-            yield Answer(doc, path)
-        if not self._variable or self._variable in doc.data:
+        docs = [plan.cr] if selected is None else [_build_doc(one) for one in selected]
+        paths = [self._resolve(doc) for doc in docs]
+        for doc, path in zip(docs, paths, strict=True):
+            if path is not None:
+                yield Answer(doc, path)
+        if not self._variable or self._variable in docs[0].data:
             return
         job = build_lowered_job(plan, settings, None)
-        pods = job.pods if group is None else [group]
         set_by_launcher: list[ReplicaGroup] = []
         for setting in iter_variable_settings(job, self._variable):
-            if any(setting.group is pod for pod in pods):
+            for narrowed in [setting] if selected is None else _narrow_to_selection(setting, selected):
                 set_by_launcher.append(setting.group)
-                yield Answer(setting.group.doc, setting.launcher_path, setting)
-        for pod in pods if path is None else ():
-            if not any(pod is one for one in set_by_launcher):
-                pod_doc = _build_folded_doc(pod) if group is None else doc
-                yield from self._iter_env_answers(pod_doc)
+                yield Answer(narrowed.group.doc, narrowed.launcher_path, narrowed)
+        if not any(path is not None for path in paths):
+            for pod in job.pods if selected is None else selected:
+                if not any(pod.doc is one.doc for one in set_by_launcher):
+                    yield from self._iter_env_answers(_build_doc(pod, is_folded=selected is None))
         if self._object is None:
             self._has_jobs = True
             self._variables |= dict.fromkeys(list_process_variables(job))
 
-    def _find_group(self, plan: JobPlan, kind: str, name: str) -> ReplicaGroup | None:
-        """Return the group with the lowered object that the question names."""
+    def _select_objects(self, plan: JobPlan, kind: str, name: str) -> list[ReplicaGroup]:
+        """Return the lowered objects that the question names, as parts of their groups."""
+        assert plan.cr is not None
+        job_name = get_text(get_mapping(plan.cr.data, "metadata"), "name")
+        groups = [group for group in plan.replica_groups if _is_kind(group.doc, kind)]
         for group in plan.replica_groups:
             if len(self._names) <= MAX_NAMES:
                 self._names[format_group_name(group)] = None
-            if _is_kind(group.doc, kind) and _find_index(group, name) is not None:
-                return group
-        return None
+        for spelling in _iter_spellings(name, job_name):
+            selected = [one for group in groups if (one := _select_replicas(group, spelling)) is not None]
+            if selected:
+                return selected
+        return []
 
     def _resolve(self, doc: TracedDocument) -> Path | None:
         try:
@@ -129,6 +142,11 @@ class ValueSearch:
             more = ", …" if len(names) > MAX_NAMES else ""
             hint = suggest_phrase(self._variable, names)
             known = hint or (f"; the variables are {', '.join(names[:MAX_NAMES])}{more}" if names else "")
+            if self._variable in KNOWN_VARIABLES:
+                return UsageError(
+                    f"{self._file}: nothing sets {self._variable} in these Pods, neither the CR nor the"
+                    f" controller nor a launcher that podplan knows{known}"
+                )
             return UsageError(
                 f"{self._file}: {self._variable} is no field of the CR and no variable of its Pods{known}"
             )
@@ -151,32 +169,58 @@ def _is_kind(doc: TracedDocument, kind: str) -> bool:
     return kind.lower() in (str(name).lower() for name in names)
 
 
-def _find_index(group: ReplicaGroup, name: str) -> int | None:
-    """Return the index of the replica called ``name`` in a group, or None."""
+def _iter_spellings(name: str, job_name: str) -> Iterator[str]:
+    """Yield a name as written, and without what the cluster adds: the characters behind the name of a Pod of
+    a Job, and those of the uid behind the name of a job."""
+    yield name
+    if _RANDOM_SUFFIX.search(name, max(len(name) - 6, 0)):
+        yield name[:-6]
+    uid_suffix = name[len(job_name) : len(job_name) + 6]
+    if job_name and name.startswith(job_name) and _UID_SUFFIX.fullmatch(uid_suffix):
+        yield job_name + name[len(job_name) + 6 :]
+
+
+def _select_replicas(group: ReplicaGroup, name: str) -> ReplicaGroup | None:
+    """Return the part of a group that a name such as train-worker-1 or train-worker-{1..3} means."""
+    first, last = (_RANGE_PATTERN.sub(rf"\{number}", name) for number in (1, 2))
     if find_name_path(group.doc)[-1] == "generateName":
-        name = f"{name.removesuffix('-')}-"
+        first, last = (f"{one.removesuffix('-')}-" for one in (first, last))
     name_pattern = find_name_text(group.doc)
     if not isinstance(name_pattern, Indexed):
-        return group.start if find_object_name(group.doc) == name else None
-    index = name_pattern.find_index(name)
-    return index if index is not None and group.start <= index < group.start + group.replicas else None
+        return group if find_object_name(group.doc) == first == last else None
+    start, end = name_pattern.find_index(first), name_pattern.find_index(last)
+    if start is None or end is None:
+        return None
+    start, end = max(start, group.start), min(end, group.start + group.replicas - 1)
+    return group._replace(start=start, replicas=end - start + 1) if start <= end else None
 
 
-def _build_replica_doc(group: ReplicaGroup, name: str) -> TracedDocument:
-    """Build the document of one replica of a group."""
-    index = _find_index(group, name)
-    assert index is not None
+def _build_doc(group: ReplicaGroup, is_folded: bool = False) -> TracedDocument:
+    """Build the document of the replicas of a group, with their range as the index if there are several."""
     doc = group.doc
-    return TracedDocument(f"{doc.data['kind']}/{name}", build_at_index(doc, index), origins=doc.origins)
+    if group.replicas > 1 or is_folded:
+        return TracedDocument(format_group_name(group), fold_group(group), origins=doc.origins)
+    name_pattern = find_name_text(doc)
+    name = name_pattern.text_at(group.start) if isinstance(name_pattern, Indexed) else find_object_name(doc)
+    name = f"{doc.data['kind']}/{name.removesuffix('-')}"
+    return TracedDocument(name, build_at_index(doc, group.start), origins=doc.origins)
 
 
-def _build_folded_doc(group: ReplicaGroup) -> TracedDocument:
-    """Build the document of all replicas of a group, with their range as the index."""
-    return TracedDocument(format_group_name(group), fold_group(group), origins=group.doc.origins)
+def _narrow_to_selection(
+    setting: VariableSetting, selected: Sequence[ReplicaGroup]
+) -> Iterator[VariableSetting]:
+    """Yield a setting for the selected Pods: those with its launcher, or in which it starts processes."""
+    for one in selected:
+        if one.doc is setting.group.doc:
+            yield setting.narrow_to_pods(one.start, one.replicas)
+        elif one.replicas == 1:
+            narrowed = setting.narrow_to_host(_build_doc(one).name.rpartition("/")[2])
+            if narrowed is not None:
+                yield narrowed
 
 
 def format_group_name(group: ReplicaGroup) -> str:
     """Format the objects of a group, such as ``Pod/train-worker-{1..3}``."""
     folded_object = fold_group(group)
     name = folded_object["metadata"][find_name_path(group.doc)[-1]]
-    return f"{folded_object['kind']}/{name}"
+    return f"{folded_object['kind']}/{name.removesuffix('-')}"

@@ -9,6 +9,7 @@ from contextlib import suppress
 from sys import intern
 
 from podplan.cluster.kinds import MENTION as CLUSTER_MENTION
+from podplan.cluster.kinds import OPERATOR_IMAGES
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Severity
@@ -43,6 +44,7 @@ from podplan.yaml import SourceFile, parse_yaml
 
 if TYPE_CHECKING:
     from podplan.cluster.model import Cluster
+    from podplan.cluster.operators import OperatorOptions
     from podplan.kinds.registry import GroupVersionKind
     from podplan.kinds.spec import KindSpec, Reference
     from podplan.workspace.references import DocumentIndex, NamedDocument
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 MAX_CACHED_SOURCES = 1_000
 INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
 CLUSTER_OBJECTS = b""  # the key of files that mention a kind of podplan.cluster.kinds
+OPERATORS = b"Deployment"  # the key of files that mention the Deployment of an operator
 
 
 class SearchedFolder(NamedTuple):
@@ -106,6 +109,7 @@ class Loader:
         self._sources: dict[str, SourceFile] = {}
         self._inventories: dict[str, TracedDocument | None] = {}
         self.clusters: dict[tuple[str, tuple[str, ...]], Cluster | None] = {}
+        self._operators: dict[tuple[str, tuple[str, ...]], OperatorOptions | None] = {}
         self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
@@ -382,6 +386,24 @@ class Loader:
         self._references.inventory_files.update(files)
         return self._load_whole_documents(root, files)
 
+    def find_operator_options(self, file: str, paths: tuple[str, ...] = ()) -> OperatorOptions | None:
+        """Return the lowering options that Deployments of operators state, those below the root of a file or
+        in ``paths``; None if there are none."""
+        root = self._find_root(file)
+        if (root, paths) not in self._operators:
+            files = self._find_described(file, paths, OPERATORS)
+            self._references.inventory_files.update(files)
+            options = None
+            is_in_stream = self._stream is not None and _names_operator(self._stream.text.encode())
+            if files or is_in_stream:
+                from podplan.cluster.operators import read_operators
+
+                loaded = [source for one in files if (source := self._try_load(root, one)) is not None]
+                changing = {one.file: one.text for one in loaded if self.explain_foreign_file(one)}
+                options = read_operators(self._load_whole_documents(root, files), changing)
+            self._operators[root, paths] = options
+        return self._operators[root, paths]
+
     def _load_whole_documents(self, root: str, files: Iterable[str]) -> list[TracedDocument]:
         """Return the documents of files, and of the text that is no file, without templates and patches."""
         sources = [self._stream, *(self._try_load(root, one) for one in files)]
@@ -396,13 +418,16 @@ class Loader:
     def find_cluster_files(self, file: str, paths: tuple[str, ...] = ()) -> list[str]:
         """Return the files with objects that describe the cluster, below the root of a file or in
         ``paths``."""
+        return self._find_described(file, paths, CLUSTER_OBJECTS)
+
+    def _find_described(self, file: str, paths: tuple[str, ...], key: bytes) -> list[str]:
         root = self._find_root(file)
         if not paths:
-            return self._find_mentions(root, file)[CLUSTER_OBJECTS]
+            return self._find_mentions(root, file)[key]
         shown = self._find_first_below(root) or file
         folders = [to_user_path(os.path.realpath(one), shown) for one in paths]
         contents = (one for folder in folders for one in _iter_contents(root, folder, (), self.unsaved_texts))
-        return [path for path, content in contents if _describes_cluster(content)]
+        return [path for path, content in contents if _DESCRIBES[key](content)]
 
     def find_referrers(self, file: str) -> list[str]:
         """Return the files below the root with CRs that refer to documents of a file, or whose kind it
@@ -447,13 +472,15 @@ class Loader:
         """
         if root not in self._mentions:
             shown = to_user_path(root, self._find_first_below(root) or file)
-            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: [], CLUSTER_OBJECTS: []}
+            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: []}
+            mentions |= {key: [] for key in _DESCRIBES}
             for path, content in _iter_contents(root, shown, self._exclude, self.unsaved_texts):
                 for word in (INVENTORY_WORD, MAPPING_WORD):
                     if word in content:
                         mentions[word].append(path)
-                if _describes_cluster(content):
-                    mentions[CLUSTER_OBJECTS].append(path)
+                for key, describes in _DESCRIBES.items():
+                    if describes(content):
+                        mentions[key].append(path)
             self._mentions[root] = mentions
         return self._mentions[root]
 
@@ -574,6 +601,15 @@ class Loader:
 
 def _describes_cluster(content: bytes) -> bool:
     return CLUSTER_MENTION.search(content.decode("latin-1")) is not None
+
+
+def _names_operator(content: bytes) -> bool:
+    """Whether a file may have the Deployment of an operator, or what kustomize changes in it."""
+    may_hold = any(word in content for word in (b"Deployment", b"ustomiz", b"newTag"))
+    return may_hold and any(name in content for name in OPERATOR_IMAGES)
+
+
+_DESCRIBES = {CLUSTER_OBJECTS: _describes_cluster, OPERATORS: _names_operator}
 
 
 def _place_of(doc: TracedDocument) -> tuple[str, int]:

@@ -11,12 +11,20 @@ from podplan.core.limits import LimitExceeded
 from podplan.workspace.files import OutsideRoot, iter_ancestors, read_inside_root
 
 CHART_FILE, TEMPLATES_FOLDER = "Chart.yaml", "templates"
-# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, {{ … }} of templates, %s
-# of programs.
-# ${{ … }} and $(NAME) are not: profiles and Kubernetes evaluate them.
-_PLACEHOLDER = compile_lazily(
-    r"\$\{[A-Za-z_][^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>|%(?:\[\d+\])?s|(?<!\$)\{\{[^{}\n]*\}\}"
+# {{ … }} of templates and Argo Workflows, $(params.NAME) and the like of Tekton and other workflows.
+_FILLED_ANYWHERE = (
+    r"(?<!\$)\{\{[^{}\n]*\}\}"
+    r"|\$\((?:params|inputs|outputs|tasks|results|context|workspaces|finally|tt\.params)[.\[][^()\n]*\)"
 )
+# ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, %s of programs, @NAME@,
+# __NAME__ and words such as IMAGE_PLACEHOLDER and REPLACE_ME of sed. ${{ … }} and $(NAME) are not: profiles
+# and Kubernetes evaluate them.
+_PLACEHOLDER = compile_lazily(
+    rf"{_FILLED_ANYWHERE}|\$\{{[A-Za-z_][^{{}}\n]*\}}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>"
+    r"|\b(?:[A-Z0-9]+_)*(?:PLACEHOLDER|REPLACE_?ME|CHANGE_?ME)(?:_[A-Z0-9]+)*\b|\bYOUR(?:_[A-Z0-9]+)+\b"
+    r"|%(?:\[\d+\])?s|@[A-Z][A-Z0-9_]*@|\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__\b"
+)
+_WORKFLOW_PLACEHOLDER = compile_lazily(_FILLED_ANYWHERE)
 _HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
 _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
 
@@ -24,6 +32,11 @@ _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
 def find_placeholders(text: str) -> frozenset[str]:
     """Return the parts of a text that another tool fills in."""
     return frozenset(_PLACEHOLDER.findall(text))
+
+
+def find_workflow_placeholders(text: str) -> frozenset[str]:
+    """Return the parts of a text that a template or a workflow fills in, also in command lines."""
+    return frozenset(_WORKFLOW_PLACEHOLDER.findall(text))
 
 
 def has_template_marks(text: str) -> bool:

@@ -27,7 +27,7 @@ def render_pictures(diff: Diff, settings: PipelineSettings) -> str:
     fold = GraphFold()
     too_large: list[str] = []
 
-    def draw(plan: JobPlan) -> None:
+    def draw(plan: JobPlan, _: bool) -> None:
         if plan.cr is None or not plan.is_lowered:
             return
         metadata = plan.cr.data.get("metadata") or {}

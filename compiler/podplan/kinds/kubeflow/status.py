@@ -47,6 +47,11 @@ BEHAVIORS = EndingBehaviors(
     ),
     time_to_live=_verified("time-to-live", "ttlSecondsAfterFinished deletes the job itself after its end"),
     suspend=_verified("suspend", "a suspended job has no Pods, no Services and no PodGroup"),
+    empty_main=_verified("empty-main", "a job whose main replica type has replicas: 0 succeeds at once"),
+    empty_workers=_documented(
+        "empty-workers",
+        "the operator compares the replicas that have succeeded with replicas, and 0 of 0 is all of them",
+    ),
 )
 _MESSAGES = {
     "created": "{kind} {job} is created.",

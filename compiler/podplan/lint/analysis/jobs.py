@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, value_at
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple, TypeVar
@@ -95,11 +95,8 @@ def find_clean_up(job: LoweredJob) -> CleanUp | None:
 
 def leaves_replicas(job: LoweredJob, clean_up: CleanUp) -> bool:
     """Whether the clean-up of the job leaves replicas running, which it does unless the CR says otherwise."""
-    *sections, key = clean_up.field
-    section = spec_of(job)
-    for name in sections:
-        section = get_mapping(section, name)
-    value: object = section.get(key, clean_up.leaving_value)
+    values = (value_at(spec_of(job), field) for field in (clean_up.field, clean_up.other_field) if field)
+    value = next((value for value in values if value is not None), clean_up.leaving_value)
     return value == clean_up.leaving_value
 
 

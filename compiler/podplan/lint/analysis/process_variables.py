@@ -2,44 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from podplan.core.findings import Path
 from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
+from podplan.core.wording import format_count
 from podplan.launchers.mpirun import MpirunCommand
-from podplan.launchers.process_variables import EVIDENCE, PROCESS_VARIABLES, TORCHRUN_EVIDENCE
+from podplan.launchers.process_variables import (
+    EVIDENCE,
+    PROCESS_VARIABLES,
+    TORCHRUN_EVIDENCE,
+    ProcessVariable,
+)
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
 from podplan.lint.analysis.pod_hosts import read_hostfile
-from podplan.lint.analysis.process_worlds import iter_worlds
+from podplan.lint.analysis.process_ranks import NodeSpan, find_node_spans, is_assigned_at_rendezvous
+from podplan.lint.analysis.process_worlds import ProcessWorld, count_processes_per_node, iter_worlds
 from podplan.lint.target import LoweredJob
 
 # The options that say how many nodes and processes there are.
 _COUNT_OPTIONS = ("nnodes", "nproc_per_node", "num_machines", "num_processes", "num_gpus", "np", "per_node")
+MAX_SHOWN_PODS = 4  # of one group
 _HOSTFILE_PATH = ("data", "hostfile")
+
+
+class PodValues(NamedTuple):
+    """The values that the processes of one Pod get."""
+
+    pod: str
+    values: str
 
 
 class VariableSetting(NamedTuple):
     """A variable that a launcher sets in each process that it starts.
 
-    ``values`` are those of this job, "" if only a run shows them; ``nodes`` and ``per_node`` are 0 if they
-    are not known offline. ``count_sources`` say how many nodes and processes there are. ``overridden_path``
-    is the entry of the container's env that has no effect.
+    ``values`` are those of this job, "" if only a run shows them; ``nodes`` are the fewest and the most, and
+    ``per_node`` the processes on each, 0 if they are not known offline. ``spans`` are the Pods whose values
+    are fixed before the job runs; ``is_assigned`` is whether the rendezvous assigns them. ``count_sources``
+    say how many nodes and processes there are. ``overridden_path`` is the entry of the container's env that
+    has no effect.
     """
 
     name: str
     launcher: str
-    formula: str
+    variable: ProcessVariable
     values: str
-    nodes: int
+    nodes: tuple[int, int]
     per_node: int
     group: ReplicaGroup
     launcher_path: Path
     count_sources: tuple[DocumentPath, ...]
     overridden_path: Path | None
     evidence: str
+    spans: tuple[NodeSpan, ...] = ()
+    is_assigned: bool = False
+
+    def iter_pod_values(self) -> Iterator[PodValues]:
+        """Yield the values of each Pod, if they differ between Pods."""
+        pods = [(span, index) for span in self.spans for index in _list_shown_indexes(span)]
+        if len({span.node_at(index) for span, index in pods}) < 2 or not self.variable.is_by_node:
+            return
+        for span, index in pods:
+            yield PodValues(
+                f"Pod/{span.name_at(index).removesuffix('-')}",
+                self.variable.format_at(span.node_at(index), span.per_node),
+            )
+
+    @property
+    def pod_count(self) -> int:
+        """How many Pods have values of their own."""
+        return sum(span.replicas for span in self.spans)
+
+    def narrow_to_pods(self, start: int, replicas: int) -> VariableSetting:
+        """Return the setting for some of the Pods of its group, which start their processes themselves."""
+        spans = tuple(span.narrow(start, replicas) for span in self.spans)
+        group = self.group._replace(start=start, replicas=replicas)
+        return self._replace(group=group, spans=spans, values=_format_values(self, spans))
+
+    def narrow_to_host(self, name: str) -> VariableSetting | None:
+        """Return the setting for a Pod in which the launcher of another Pod starts processes, else None."""
+        for span in self.spans:
+            if (index := span.find_index(name)) is not None:
+                spans = (span.narrow(index, 1),)
+                return self._replace(spans=spans, values=_format_values(self, spans))
+        return None
+
+
+def _list_shown_indexes(span: NodeSpan) -> list[int]:
+    """The indexes of the first Pods and the last one of a span."""
+    indexes = range(span.start, span.start + span.replicas)
+    return [*indexes] if len(indexes) <= MAX_SHOWN_PODS else [*indexes[: MAX_SHOWN_PODS - 1], indexes[-1]]
+
+
+def _format_values(setting: VariableSetting, spans: Sequence[NodeSpan]) -> str:
+    """Format the values of some Pods, or of the job for a variable that is equal in all."""
+    if not (spans and setting.variable.is_by_node and all(span.per_node for span in spans)):
+        return setting.values
+    nodes = [span.node_at(index) for span in spans for index in (span.start, span.start + span.replicas - 1)]
+    return setting.variable.format_nodes(min(nodes), max(nodes), spans[0].per_node)
 
 
 def iter_variable_settings(job: LoweredJob, name: str) -> Iterator[VariableSetting]:
@@ -50,17 +113,15 @@ def iter_variable_settings(job: LoweredJob, name: str) -> Iterator[VariableSetti
         variable = PROCESS_VARIABLES.get(launcher, {}).get(name)
         if variable is None:
             continue
-        world = worlds.get(id(launch))
-        nodes, per_node = (world.nodes, world.per_node) if world is not None else (0, 0)
+        nodes, per_node = _count_nodes(launch, worlds.get(id(launch)))
         parsed = launch.invocation.parsed
-        processes = (parsed.processes or 0) if isinstance(parsed, MpirunCommand) else nodes * per_node
-        counts = {"processes": processes, "nodes": nodes, "per node": per_node}
+        is_mpirun = isinstance(parsed, MpirunCommand)
         overridden_path = find_variable_path(launch, name)
-        yield VariableSetting(
+        setting = VariableSetting(
             name,
             launcher,
-            variable.formula,
-            variable.format_values(counts),
+            variable,
+            "",
             nodes,
             per_node,
             launch.group,
@@ -68,7 +129,58 @@ def iter_variable_settings(job: LoweredJob, name: str) -> Iterator[VariableSetti
             tuple(_iter_count_sources(job, launch)),
             overridden_path[:-1] if overridden_path is not None else None,
             EVIDENCE.get(launcher, TORCHRUN_EVIDENCE),
+            find_node_spans(job, launch, nodes[1], per_node) if per_node or is_mpirun else (),
+            variable.is_by_node and is_assigned_at_rendezvous(launch, nodes[1]),
         )
+        if isinstance(parsed, MpirunCommand):
+            of_spans = sum(span.per_node * span.replicas for span in setting.spans)
+            per_host = {span.per_node for span in setting.spans}
+            counts = {
+                "processes": parsed.processes or of_spans,
+                "nodes": 0,
+                "per node": per_host.pop() if per_host else 0,
+            }
+            values = variable.format_values(counts)
+        else:
+            values = _format_of_job(variable, nodes, per_node) or _find_address(launch, name)
+        setting = setting._replace(values=values)
+        yield setting._replace(values=_format_values(setting, setting.spans))
+
+
+def _count_nodes(launch: ContainerLaunch, world: ProcessWorld | None) -> tuple[tuple[int, int], int]:
+    """The fewest and the most nodes, and the processes on each; 0 if they are not known."""
+    if world is not None:
+        return (world.nodes, world.nodes), world.per_node
+    torchrun = launch.torchrun
+    if torchrun is None or torchrun.node_range is None or launch.invocation.is_conditional:
+        return (0, 0), 0
+    fewest, most = torchrun.node_range
+    nodes = (most, most) if torchrun.backend == "static" else (fewest, most)
+    return nodes, count_processes_per_node(launch, torchrun)
+
+
+def _format_of_job(variable: ProcessVariable, nodes: tuple[int, int], per_node: int) -> str:
+    fewest, most = (
+        variable.format_values({"processes": count * per_node, "nodes": count, "per node": per_node})
+        for count in nodes
+    )
+    if fewest == most:
+        return fewest
+    return f"{fewest} with {format_count(nodes[0], 'node')}, {most} with {nodes[1]}" if fewest else ""
+
+
+def _find_address(launch: ContainerLaunch, name: str) -> str:
+    """The host or the port of a static rendezvous, which the processes get as MASTER_ADDR and MASTER_PORT."""
+    torchrun = launch.torchrun
+    if torchrun is None or torchrun.backend != "static":
+        return ""
+    value = {"MASTER_ADDR": torchrun.host, "MASTER_PORT": torchrun.port}.get(name)
+    if value is None:
+        return ""
+    is_default = not {"rdzv_endpoint", name.lower()}.intersection(torchrun.value_origins)
+    return (
+        f"{value} (the default of torchrun: nothing in this Pod sets another)" if is_default else str(value)
+    )
 
 
 def list_process_variables(job: LoweredJob) -> list[str]:

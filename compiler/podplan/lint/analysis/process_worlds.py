@@ -61,10 +61,15 @@ def iter_worlds(job: LoweredJob) -> Iterator[ProcessWorld]:
 def _count_by_torchrun(launch: ContainerLaunch, parsed: TorchrunCommand) -> tuple[int, int] | None:
     if parsed.node_range is None or parsed.node_range[0] != parsed.node_range[1]:
         return None
+    return parsed.node_range[0], count_processes_per_node(launch, parsed)
+
+
+def count_processes_per_node(launch: ContainerLaunch, parsed: TorchrunCommand) -> int:
+    """Return how many processes torchrun starts on each node, 0 if that is not known."""
     processes = parsed.processes or ""
     if processes in ("gpu", "auto"):
-        return parsed.node_range[0], count_accelerators(launch.container).number
-    return (parsed.node_range[0], int(processes)) if processes.isdecimal() else None
+        return count_accelerators(launch.container).number
+    return int(processes) if processes.isdecimal() else 0
 
 
 def _count_by_accelerate(parsed: AccelerateCommand) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ _INSTEAD = {
     "alternative": 'remove the command after "||", or end it with "exit 1"',
     "next": 'start the script with "set -e", or save $? after the program and exit with it',
     "background": 'start it with exec, in the foreground, or end the script with "wait $!"',
-    "wait": 'wait for each process by its id ("wait $!"), or with "wait -n" as often as there are processes',
+    "wait": 'write "wait $!", and for several processes "wait ID1 && wait ID2" with the id of each',
 }
 
 

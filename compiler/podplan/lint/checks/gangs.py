@@ -110,7 +110,7 @@ def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
     quota = get_mapping(get_entry(target.job, "queues", queue), "quota")
     for resource, amount in quota.items():
         limit = quantities.parse_quantity(amount)
-        requested, sum_text = _sum_smallest_requests(target.job.pods, members, resource)
+        requested, sum_text = sum_smallest_requests(target.job.pods, members, resource)
         if limit is not None and requested > limit:
             values = {
                 "queue": queue,
@@ -125,7 +125,7 @@ def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(("spec", "minMember"), values, related=related, doc=gang.doc, group=gang)
 
 
-def _sum_smallest_requests(groups: list[ReplicaGroup], members: int, resource: str) -> tuple[int, str]:
+def sum_smallest_requests(groups: list[ReplicaGroup], members: int, resource: str) -> tuple[int, str]:
     """What the ``members`` Pods that ask for least ask for together, in 10⁻⁹, and the sum as text."""
     remaining, by_size = members, dict[int, int]()
     for request, group in sorted(

@@ -29,6 +29,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 _TOPOLOGY_REQUESTS = tuple(
     f"kueue.x-k8s.io/podset-{name}-topology" for name in ("required", "preferred", "slice-required")
 )
+_UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
 _GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
 _COMMON_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 _LEADER_AND_WORKERS = 2
@@ -198,9 +199,23 @@ def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     pod_set = _find_pod_set(decision)
     reason = str(decision.verdict.message).partition(": ")[2]
     place = pod_set.count_place if "insufficient quota" in reason else pod_set.template
+    decides, label = decision.verdict.place, "the quota"
+    if "TopologyAwareScheduling" in reason and "insufficient quota" not in reason:
+        request = _find_topology_request(pod_set)
+        place = request if request is not None else place
+        flavors = [one.name for group in queue.groups for one in group.flavors]
+        known = [decision.cluster.flavors[one].place for one in flavors if one in decision.cluster.flavors]
+        decides, label = next(iter(known), decides), "a flavor of the queue"
     values = {"pod_set": pod_set.name, "reason": reason, "queue": queue.name}
-    related = [_relate(decision.verdict.place, "the quota")] if decision.verdict.place is not None else []
+    related = [_relate(decides, label)] if decides is not None else []
     yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+def _find_topology_request(pod_set: PodSet) -> Cursor | None:
+    """Return the annotation by which a pod set asks for a topology."""
+    annotations = pod_set.template.get("metadata", "annotations")
+    requests = (annotations.get(key) for key in (*_TOPOLOGY_REQUESTS, _UNCONSTRAINED))
+    return next((one for one in requests if one.exists), None)
 
 
 @check()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.provenance import TracedDocument
+from podplan.core.provenance import TracedDocument, find_origin
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
@@ -40,6 +40,7 @@ from podplan.lint.checks.registration import check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 SHM_PATH = "/dev/shm"
+_MAX_PLACES = 3  # of options that say how many processes load data
 DATA_LOADER_OPTION = compile_lazily(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
 )
@@ -120,8 +121,10 @@ def _places(
     """What one would change: the mounts of a container, and a volume in memory that nothing mounts."""
     if mounted is not None:
         return
-    if "volumeMounts" in container:
-        yield group.doc, (*path, "volumeMounts"), "the mounts of the container, none of them at /dev/shm"
+    mounts = (*path, "volumeMounts")
+    entries = get_entries(container, "volumeMounts")
+    if any(find_origin(group.doc, (*mounts, number))[0].behavior is None for number, _ in entries):
+        yield group.doc, mounts, "the mounts of the container, none of them at /dev/shm"
     every = (one for _, one in (*list_containers(group), *list_init_containers(group)))
     used = {get_text(mount, "name") for one in every for _, mount in get_entries(one, "volumeMounts")}
     for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):
@@ -157,9 +160,9 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
                 loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []
     if amount.number > 1 and not has_own_software(amount.resource) and not _has_single_process(group):
         gpus = [(amount.path, "its GPUs")] if amount.path is not None else []
-        return Why(f"has {amount.number} GPUs", gpus + loaders)
+        return Why(f"has {amount.number} GPUs", gpus + loaders[:_MAX_PLACES])
     plural = "es" if number != "1" else ""
-    return Why(f"loads data with {number} process{plural}", loaders) if number else None
+    return Why(f"loads data with {number} process{plural}", loaders[:_MAX_PLACES]) if number else None
 
 
 def _is_pool(job: LoweredJob, group: ReplicaGroup, words: Sequence[Word], at: int) -> bool:

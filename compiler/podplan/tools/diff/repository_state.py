@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from sys import intern
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from podplan.checker.check import summarize_plans
 from podplan.checker.files import is_broken_template
@@ -273,6 +273,13 @@ class Tree:
                 TracedDocument(self.files.names[path], {}), self.settings.inventory_path
             )
         return doc.source.text if doc is not None and doc.source is not None else None
+
+    def operator_values(self, path: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the lowering options that operators state for the jobs of a file, by apiVersion."""
+        with self.files.place():
+            stated = self._reader.find_operator_options(self.files.names[path], self.settings.cluster_paths)
+        applied = stated.applied if stated is not None else {}
+        return {version: {id_: one.value for id_, one in by_id.items()} for version, by_id in applied.items()}
 
     def finish(self) -> None:
         """Add what is known once all files are read.

@@ -24,8 +24,10 @@ class Unchanged:
             return False
         if path not in self._before.files.names:  # two files with different names are compared
             return False
-        return all(map(self._is_same, (path, *jobs[0].depends_on))) and (
-            self._before.inventory(path) == self._after.inventory(path)
+        return (
+            all(map(self._is_same, (path, *jobs[0].depends_on)))
+            and self._before.inventory(path) == self._after.inventory(path)
+            and self._before.operator_values(path) == self._after.operator_values(path)
         )
 
     def _is_same(self, path: str) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from podplan.cluster.amounts import format_amount
 from podplan.cluster.model import Cluster, FlavorQuotas, LimitRange, ResourceGroup
 from podplan.cluster.namespace_limits import is_counted
+from podplan.cluster.operators import OperatorOption
 from podplan.core.findings import Location
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import find_source_location
 from podplan.tools.inventory.object_facts import iter_object_facts
 
@@ -25,14 +26,21 @@ class Fact(NamedTuple):
 
 
 def iter_facts(
-    cluster: Cluster, inventories: Sequence[TracedDocument], objects: Sequence[TracedDocument] = ()
+    cluster: Cluster,
+    inventories: Sequence[TracedDocument],
+    objects: Sequence[TracedDocument] = (),
+    explain_unapplied: Callable[[OperatorOption], str] = lambda _: "",
 ) -> Iterator[Fact]:
-    """Yield what is known, by kind; the sections of ClusterInventories first, ``objects`` last."""
+    """Yield what is known, by kind; the sections of ClusterInventories first, ``objects`` last.
+
+    ``explain_unapplied`` says why a flag of an operator sets no lowering option, "" if it does.
+    """
     for document in inventories:
         for section, cursor in root_cursor(document).get("spec").fields().items():
             entries = list(get_mapping(get_mapping(document.data, "spec"), section))
             text = f"{section}: {', '.join(map(str, entries)) or cursor.value}"
-            yield _build("ClusterInventory", document.data["metadata"].get("name", ""), text, cursor)
+            name = get_text(get_mapping(document.data, "metadata"), "name")
+            yield _build("ClusterInventory", name, text, cursor)
     for queue in cluster.cluster_queues.values():
         parts = [f"cohort {queue.cohort}"] if queue.cohort else []
         parts += [f"stopPolicy {queue.stop_policy}"] if queue.stop_policy != "None" else []
@@ -91,7 +99,7 @@ def iter_facts(
     for (kind, namespace, name), files in cluster.ambiguous.items():
         shown = f"{namespace}/{name}" if namespace else name
         yield Fact(kind, shown, f"is in {files}, so it is unclear which one counts", None)
-    for kind, name, text, place in iter_object_facts(objects):
+    for kind, name, text, place in iter_object_facts(objects, explain_unapplied):
         yield _build(kind, name, text, place)
 
 

@@ -6,36 +6,35 @@ Values of Secrets are never read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from podplan.cluster.operators import OperatorOption, iter_stated
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 
-# What a flag of an operator sets: the lowering option of its API group.
-OPERATOR_FLAGS = {
-    "training-operator": {
-        "--gang-scheduler-name": "gang-scheduler",
-        "--pytorch-init-container-image": "training-operator.init-image",
-        "--pytorch-init-container-max-tries": "training-operator.init-tries",
-        "--mpi-kubectl-delivery-image": "training-operator.kubectl-delivery-image",
-    },
-    "mpi-operator": {"--gang-scheduling": "gang-scheduler"},
-}
-_OPERATOR_GROUP = "kubeflow.org"
 _ENCRYPTED = "encryptedData"
+_DEPLOYMENT = "Deployment"
 Facts = Iterator[tuple[str, Cursor]]
 
 
-def iter_object_facts(documents: Iterable[TracedDocument]) -> Iterator[tuple[str, str, str, Cursor]]:
-    """Yield kind, name, text and place of each fact, by kind."""
+def iter_object_facts(
+    documents: Iterable[TracedDocument], explain_unapplied: Callable[[OperatorOption], str]
+) -> Iterator[tuple[str, str, str, Cursor]]:
+    """Yield kind, name, text and place of each fact, by kind.
+
+    ``explain_unapplied`` says why a flag of an operator sets no lowering option, "" if it does.
+    """
     found: list[tuple[int, str, str, str, Cursor]] = []
-    order = {key: number for number, key in enumerate(_READERS)}
+    order = {key: number for number, key in enumerate((*_READERS, ("apps", _DEPLOYMENT)))}
     for document in documents:
         if not isinstance(document.data, dict):
             continue
         group = get_text(document.data, "apiVersion").rpartition("/")[0]
         kind = get_text(document.data, "kind")
         read = _READERS.get((group, kind))
+        if (group, kind) == ("apps", _DEPLOYMENT):
+            read = partial(_read_operator, explain_unapplied=explain_unapplied)
         if read is None:
             continue
         metadata = get_mapping(document.data, "metadata")
@@ -116,20 +115,18 @@ def _read_node_pool(pool: Cursor) -> Facts:
         yield f"taint {taint.get('key')}={taint.get('value', '')}:{taint.get('effect')}", one
 
 
-def _read_operator(deployment: Cursor) -> Facts:
-    """The flags of an operator that set lowering options, and the options."""
-    for container in deployment.get("spec", "template", "spec", "containers").entries():
-        words = [word for field in ("command", "args") for word in container.get(field).entries()]
-        image = str(container.get("image").value)
-        program = next((name for name in OPERATOR_FLAGS if name in image), "")
-        for number, word in enumerate(words):
-            flag, separator, value = str(word.value).partition("=")
-            option = OPERATOR_FLAGS.get(program, {}).get(flag)
-            if option is None:
-                continue
-            if not separator and number + 1 < len(words):
-                value = str(words[number + 1].value)
-            yield f'{flag}={value}: set [lowering."{_OPERATOR_GROUP}"] {option}', word
+def _read_operator(deployment: Cursor, explain_unapplied: Callable[[OperatorOption], str]) -> Facts:
+    """The lowering options that an operator states."""
+    for option in iter_stated(deployment.doc):
+        group = option.api_version.partition("/")[0]
+        text = f'{option.written} sets [lowering."{group}"] {option.id}'
+        reason = explain_unapplied(option)
+        if reason:
+            text = f"{option.written} is not applied: {reason}"
+        yield (
+            text if option.written.endswith(f"={option.value}") or reason else f"{text} to {option.value}",
+            option.place,
+        )
 
 
 def _format_amounts(amounts: Mapping[str, Any]) -> str:
@@ -147,6 +144,5 @@ _READERS: dict[tuple[str, str], Callable[[Cursor], Facts]] = {
     ("external-secrets.io", "ExternalSecret"): _read_external_secret,
     ("", "ConfigMap"): _read_keys("data", "binaryData"),
     ("", "ServiceAccount"): _read_account,
-    ("apps", "Deployment"): _read_operator,
 }
-OBJECT_KINDS = tuple(kind for _, kind in _READERS)
+OBJECT_KINDS = (*(kind for _, kind in _READERS), _DEPLOYMENT)

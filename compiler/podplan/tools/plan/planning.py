@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.cluster.admission import Verdict, build_queued_job, decide_admission
 from podplan.cluster.cohorts import QuotaTree
@@ -11,7 +11,6 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, Location, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
-from podplan.core.replica_groups import LoweringOptions
 from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -20,7 +19,7 @@ from podplan.lint.analysis.resources import ACCELERATOR
 from podplan.lint.location import find_source_location
 from podplan.pipeline import JobPlan, build_references
 from podplan.tools.plan.bare_pods import build_pod_job
-from podplan.tools.plan.inventory_queues import decide_by_inventory
+from podplan.tools.plan.gang_queues import GangVerdict, decide_by_inventory, decide_by_volcano
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 
 _TYPE_RULE = "SCHEMA002"
@@ -31,11 +30,11 @@ _OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
 class Planner:
     """Plans one job after the other, and keeps what each asks for."""
 
-    def __init__(self, cluster: Cluster, options: LoweringOptions) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._options = options
         self._tree = QuotaTree(cluster)
         self._jobs: list[PlannedJob] = []
+        self._gang_quotas: dict[str, Mapping[str, int]] = {}
 
     def add(self, plan: JobPlan) -> None:
         """Plan a job that has a CR; what is no job itself, such as a runtime, is passed over."""
@@ -86,7 +85,8 @@ class Planner:
 
     def finish(self) -> Plan:
         """Return the plan of all jobs."""
-        return Plan(tuple(self._jobs), tuple(_sum_quotas(self._jobs, self._cluster, self._tree)))
+        lines = _sum_quotas(self._jobs, self._cluster, self._tree)
+        return Plan(tuple(self._jobs), (*lines, *_sum_gang_quotas(self._jobs, self._gang_quotas)))
 
     def _decide(
         self, plan: JobPlan, cr: TracedDocument, kind: GroupVersionKind | None, spec: KindSpec | None
@@ -99,10 +99,19 @@ class Planner:
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
             message, queue = errors[0].message, _find_written_queue(cr)
             return Verdict("unknown" if is_type_only else "rejected", message, queue)
-        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), self._options)
+        options = plan.lowering_options._replace(resumed=True)
+        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), options)
         if job is None:
-            return decide_by_inventory(plan)
-        return decide_admission(job, self._cluster, self._tree)
+            return self._take(decide_by_inventory(plan))
+        verdict = decide_admission(job, self._cluster, self._tree)
+        by_volcano = decide_by_volcano(plan, self._cluster) if verdict.name == "ignored" else None
+        return verdict if by_volcano is None else self._take(by_volcano)
+
+    def _take(self, decided: GangVerdict) -> Verdict:
+        """Keep the quota of the queue of a gang for the sums, and return the verdict."""
+        if decided.verdict.queue is not None and decided.quota:
+            self._gang_quotas[decided.verdict.queue] = decided.quota
+        return decided.verdict
 
 
 def find_location(cursor: Cursor) -> Location | None:
@@ -160,6 +169,19 @@ def _sum_quotas(jobs: Iterable[PlannedJob], cluster: Cluster, tree: QuotaTree) -
         shortage = shortages[flavor, resource].get(queue)
         lines.append(QuotaLine(queue, flavor, resource, total, nominal, maximum, count, shortage))
     return sorted(lines, key=lambda one: (one.queue, one.flavor, one.resource))
+
+
+def _sum_gang_quotas(
+    jobs: Iterable[PlannedJob], quotas: Mapping[str, Mapping[str, int]]
+) -> Iterator[QuotaLine]:
+    """Sum what the jobs take of each queue of gangs, whose quotas know no flavors and no borrowing."""
+    used: dict[tuple[str, str], list[int]] = {}
+    for job in jobs:
+        for (_, resource), amount in job.usage.items() if job.cluster_queue is None else ():
+            used.setdefault((str(job.queue), resource), []).append(amount)
+    for (queue, resource), amounts in sorted(used.items()):
+        quota = quotas[queue][resource]
+        yield QuotaLine(queue, "", resource, sum(amounts), quota, quota, len(amounts))
 
 
 def _find_nominal(cluster: Cluster, queue: str, flavor: str, resource: str) -> int:

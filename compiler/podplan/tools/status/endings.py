@@ -143,7 +143,10 @@ def _find_success(job: ObservedJob) -> Ending | None:
     if (empty := _find_type_without_replicas(job, deciding)) is not None:
         type_, path = empty
         text = f"the job succeeds at once: {type_} has 0 replicas, so none of them has to complete"
-        decision = Decision("success", text, job.ending_rules.behaviors.success, (), path)
+        behaviors = job.ending_rules.behaviors
+        is_main = type_.lower() in {name.lower() for name in job.ending_rules.main_types}
+        behavior = (behaviors.empty_main if is_main else behaviors.empty_workers) or behaviors.success
+        decision = Decision("success", text, behavior, (), path)
         return Ending("Succeeded", _format_message(job, "succeeded"), decision, has_run=False)
     succeeded = [one for one in deciding if one.phase == "Succeeded"]
     if not succeeded or (len(succeeded) < len(deciding) and not is_one_enough):
@@ -246,8 +249,12 @@ def _decide_clean_up(
     job: ObservedJob, removed: Collection[str]
 ) -> tuple[list[ObservedReplica], list[Decision]]:
     """Return the replicas that the end of a job deletes beside those already ``removed``, and why."""
-    behaviors, policy = job.ending_rules.behaviors, _get_policy(job, "cleanPodPolicy")
-    path = _policy_path(job, "cleanPodPolicy") if policy is not None else ()
+    behaviors, path = job.ending_rules.behaviors, _policy_path(job, "cleanPodPolicy")
+    clean_up = job.kind_spec.clean_up
+    if get_at(job.cr, path) is None and clean_up is not None and clean_up.other_field:
+        path = ("spec", *clean_up.other_field)
+    policy = get_at(job.cr, path)
+    path = path if policy is not None else ()
     name = policy if isinstance(policy, str) else "None"
     deleted = [
         one

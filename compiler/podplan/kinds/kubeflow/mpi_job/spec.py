@@ -2,6 +2,7 @@
 
 from podplan.kinds.kubeflow.mpi_job.kind import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, STARTER_FIELDS, build_spec
+from podplan.kinds.spec import CleanUp
 
 SPEC = build_spec(
     KIND,
@@ -21,4 +22,5 @@ SPEC = build_spec(
     },
     schema="MPIJob-kubeflow-v1",
     profile_fields=PROFILE_FIELDS | {"processes"},
+    clean_up=CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running", ("cleanPodPolicy",)),
 )
