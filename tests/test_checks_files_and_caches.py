@@ -353,23 +353,6 @@ def test_places_that_give_a_container_shared_memory() -> None:
     ]
 
 
-def test_mounts_that_only_the_controller_adds_are_not_pointed_at() -> None:
-    limits = {"resources": {"limits": {"nvidia.com/gpu": 2}}}
-    worker = {"name": "worker", "image": "i", **limits}
-    launcher = {"name": "launcher", "image": "i", "command": ["mpirun", "-np", "4", "python", "train.py"]}
-    specs = {
-        "Launcher": {"replicas": 1, "template": {"spec": {"containers": [launcher]}}},
-        "Worker": {"replicas": 2, "template": {"spec": {"containers": [worker]}}},
-    }
-    given = {
-        "apiVersion": "kubeflow.org/v2beta1",
-        "kind": "MPIJob",
-        "metadata": {"name": "m"},
-        "spec": {"mpiReplicaSpecs": specs},
-    }
-    assert related(given, "RES001") == ["its GPUs"]
-
-
 @pytest.mark.parametrize(
     ("script", "found"),
     [
@@ -393,6 +376,23 @@ def test_a_process_of_tensorflow_has_all_gpus_of_its_pod() -> None:
     main = given["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
     main["env"] = [{"name": "TF_CONFIG", "value": "{}"}]
     assert not said(given, "RES001")
+
+
+def test_mounts_that_only_the_controller_adds_are_not_pointed_at() -> None:
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 2}}}
+    worker = {"name": "worker", "image": "i", **limits}
+    launcher = {"name": "launcher", "image": "i", "command": ["mpirun", "-np", "4", "python", "train.py"]}
+    specs = {
+        "Launcher": {"replicas": 1, "template": {"spec": {"containers": [launcher]}}},
+        "Worker": {"replicas": 2, "template": {"spec": {"containers": [worker]}}},
+    }
+    given = {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": "m"},
+        "spec": {"mpiReplicaSpecs": specs},
+    }
+    assert related(given, "RES001") == ["its GPUs"]
 
 
 def test_pools_that_prepare_data_need_no_shared_memory() -> None:

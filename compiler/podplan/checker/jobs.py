@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from podplan.workspace import Loader
 
 EXTENDS_LABEL = "this profile extends it"
+# API groups of PodGroups that podplan has no schema of.
+POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
 CRD = "CustomResourceDefinition"
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
 _MAX_ANNOTATION_BYTES = 256 * 1024
 # Sync options by which Argo CD writes no annotation with the whole object.
 _WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
-# API groups of PodGroups that podplan has no schema of.
-POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
 
 
 def check_plans(
