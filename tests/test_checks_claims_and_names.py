@@ -193,8 +193,11 @@ def test_an_inventory_of_any_shape_is_no_reason_to_stop(junk: object) -> None:
     pod["nodeSelector"] = {"gpu": "a100"}
     pod["containers"][0]["resources"] = {"limits": {"cpu": 1, "nvidia.com/gpu": 2}}
     pod["containers"][0]["envFrom"] = [{"secretRef": {"name": "train"}}]
-    inventories = [{name: junk} for name in SECTIONS]
-    inventories += [{of: {name: {field: junk}}} for of, name, fields in FIELDS for field in fields]
+    # All at once: one for each section and field is ten times as slow, and they are read by themselves.
+    inventories = [
+        dict.fromkeys(SECTIONS, junk),
+        {of: {name: dict.fromkeys(fields, junk)} for of, name, fields in FIELDS},
+    ]
     policies = tuple(select_policies(load_builtin_policies(), RuleSelection(preview=True)))
     source = parse_yaml(
         emit_documents([busy, {**busy, "metadata": {"name": "other", "namespace": "vision"}}]).encode(),
