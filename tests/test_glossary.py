@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -46,6 +47,33 @@ def test_a_word_and_a_type_stand_for_one_concept() -> None:
     for name, count in Counter(row.type for row in ROWS if row.type != "–").items():
         assert count == 1, name
     assert [row.concept for row in ROWS if not row.words] == []
+
+
+def _list_definitions() -> dict[str, list[str]]:
+    """Return the files, below the package, that define each class and each name at the top of a module."""
+    files: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = [one.id for one in targets if isinstance(one, ast.Name)]
+            for name in [*names, *([node.name] if isinstance(node, ast.ClassDef) else [])]:
+                files.setdefault(name, []).append(path.relative_to(PACKAGE).as_posix())
+    return files
+
+
+def test_types_are_in_the_modules_of_their_rows() -> None:
+    files = _list_definitions()
+    missing = [
+        f"{row.type} is not in {row.module}"
+        for row in ROWS
+        if row.type != "–"
+        and not any(
+            file == f"{module}.py" or file.startswith(f"{module}/")
+            for file in files.get(row.type, ())
+            for module in re.findall(r"`([^`]+)`", row.module)
+        )
+    ]
+    assert missing == []
 
 
 def test_no_word_is_both_used_and_not_used() -> None:
