@@ -43,7 +43,7 @@ _TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 class Hidden(NamedTuple):
     """A program whose exit status is lost: its words, ``how`` (a clause), and ``cause``.
 
-    ``cause`` is "pipe", "alternative", "next", "background" or "wait".
+    ``cause`` is "pipe", "alternative", "next", "background", "ended" or "wait".
     """
 
     words: tuple[Word, ...]
@@ -83,7 +83,7 @@ def hidden_status(process: Process) -> Hidden | None:
         return None
     found = list(_of_string(process.string))
     last = next((one for one in reversed(found) if not one.in_background), found[-1] if found else None)
-    if found and found[-1].cause == "background" and is_training(found[-1].process):
+    if found and found[-1].cause in ("background", "ended") and is_training(found[-1].process):
         last = found[-1]  # it still runs when the shell ends
     if last is None or not last.how:
         return None
@@ -165,7 +165,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             for command in processes.commands(string.nodes)
         ):
             return "", ""
-        return _in_background(nodes[last + 1 :], string)
+        return _in_background(nodes[last], nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
         return "", ""
@@ -183,9 +183,11 @@ def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
             yield node
 
 
-def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
-    """Return how the status of a list in the background is lost, by the commands after it."""
-    waits = [node for node in processes.commands(rest) if node.words[0].text in ("wait", "fg")]
+def _in_background(last: Node, rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
+    """Return how the status of a list in the background is lost, by the commands after it; a loop around it
+    may end before those that wait."""
+    later = (node for node in processes.commands(string.nodes) if node.start > last.end)
+    waits = [node for node in later if node.words[0].text in ("wait", "fg")]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
@@ -194,7 +196,7 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
         return "it runs in the background, and nothing waits for it", "background"
-    return "it runs in the background, and the shell ends without waiting for it", "background"
+    return "it runs in the background, and the shell ends without waiting for it", "ended"
 
 
 def _waits_for_id(command: SimpleCommand) -> bool:

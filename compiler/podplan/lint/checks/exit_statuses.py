@@ -15,18 +15,20 @@ from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
+_EFFECTS = {"ended": "the container ends at once, the training with it, and counts as a success"}
 _INSTEAD = {
     "pipe": 'start the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',
     "alternative": 'remove the command after "||", or end it with "exit 1"',
     "next": 'start the script with "set -e", or save $? after the program and exit with it',
     "background": 'start it with exec, in the foreground, or end the script with "wait $!"',
+    "ended": 'start it with exec, in the foreground, or end the script with "wait $!"',
     "wait": 'write "wait $!", and for several processes "wait ID1 && wait ID2" with the id of each',
 }
 
 
 @check()
 def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A training whose failure its shell hides; values ``program``, ``how``, ``instead``."""
+    """A training whose failure its shell hides; values ``program``, ``how``, ``effect``, ``instead``."""
     if is_mode_enabled(subject.job, "debug"):
         return
     for group in subject.job.pods:
@@ -36,6 +38,9 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
             values = {
                 "program": command_name(hidden.words),
                 "how": hidden.how,
+                "effect": _EFFECTS.get(
+                    hidden.cause, "a failed training counts as a success and is not restarted"
+                ),
                 "instead": _INSTEAD[hidden.cause],
             }
             yield Violation(below(found[0], hidden.words[0].place), values, doc=group.doc, group=group)
