@@ -88,7 +88,7 @@ def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[in
 
 
 def _count_by_hostfile(job: LoweredJob, parsed: DeepSpeedCommand) -> tuple[int, int] | None:
-    """All hosts and slots of the hostfile; None if an option of deepspeed selects some of them."""
+    """All hosts and slots of the hostfile; None if options may select some of them, or if slots differ."""
     hosts = read_hostfile(job)
     limits = (parsed.include, parsed.exclude, parsed.nodes, parsed.processes)
     slots = {each.slots for each in hosts}
