@@ -78,7 +78,7 @@ settings: $(STAMP) ## write the settings of lowering into schemas/Config.json an
 	$(BIN)/python tools/settings.py
 
 goldens: $(STAMP) ## make the golden files anew; read the difference before you commit it
-	$(BIN)/python -m pytest -q tests/test_golden.py --regen-all || true
+	$(BIN)/python -m pytest -q tests/test_golden.py tests/test_rules_of_kinds.py --regen-all || true
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
