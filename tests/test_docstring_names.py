@@ -43,6 +43,7 @@ FOREIGN_NAMES = {
     "workspace/__init__.py": {"extends": "field of a profile"},
     "yaml/edits/source_spans.py": {"env": "field of a container"},
 }
+
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
