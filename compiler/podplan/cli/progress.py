@@ -1,6 +1,6 @@
 """A progress line on a terminal for long runs, which disappears at the end of the run.
 
-Only this module uses a clock for it: a run passes its files through ``watch``.
+Only this module uses a clock for it: a run passes its files through ``Progress.track_files``.
 """
 
 from __future__ import annotations

@@ -59,8 +59,10 @@ class Conversion(NamedTuple):
 
 
 class ConversionInput(NamedTuple):
-    """What a converter gets: the CR, its lowered objects, and the documents of ``document_kinds`` in the
-    repository, those of the platform first."""
+    """What a converter gets: the CR, its lowered objects, and the documents of the repository that it needs.
+
+    ``documents`` are of the kinds that the conversion names, those of the platform first.
+    """
 
     cr: TracedDocument
     groups: Sequence[ReplicaGroup]

@@ -1,7 +1,7 @@
 """The kinds of job that podplan knows, by group, version and kind.
 
-Each kind is a package with the modules ``spec`` (a ``KindSpec``: its properties for the rest of podplan),
-``compile``, ``lower`` and ``decompile``. They are imported only when a document of the kind is checked.
+Each kind is a package with the modules spec (a ``KindSpec``: its properties for the rest of podplan),
+compile, lower and decompile. They are imported only when a document of the kind is checked.
 """
 
 from __future__ import annotations

@@ -159,9 +159,8 @@ class KindSpec(NamedTuple):
     program accepts one replica. ``managers`` are the controllers that runPolicy.managedBy may name.
     ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
     policy states them. ``list_references`` returns the documents that a CR refers to; the loader resolves
-    them. ``validate_references`` yields the diagnostics of a CR together with these documents, with their
-    places in ``related_places``. ``declaration`` is the WorkloadMapping that declares the kind, None for a
-    kind of the registry.
+    them. ``validate_references`` yields the diagnostics of a CR together with these documents, as related
+    locations. ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
     plural: str

@@ -1,7 +1,7 @@
 """Traits: properties of kinds, by name; policies and checks select by trait, never by kind.
 
-A kind lists its traits in its ``KindSpec``. A trait states one property of the CR or of its controller on
-which a policy depends. A new kind gets every rule whose traits it has.
+The spec of a kind lists its traits. A trait states one property of the CR or of its controller on which a
+policy depends. A new kind gets every rule whose traits it has.
 """
 
 from __future__ import annotations

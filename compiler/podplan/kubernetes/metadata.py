@@ -30,7 +30,7 @@ def validate_object_meta(
 
 
 def validate_name(name: str, form: str, path: Path, checked_part: str = "") -> Iterator[Diagnostic]:
-    """Yield a diagnostic if a name does not have ``form`` (a key of ``names.FORMS``).
+    """Yield a diagnostic if a name does not have ``form`` (a key of ``names.NAME_FORMS``).
 
     ``checked_part`` is the part of the name that must have it, if not the whole.
     """

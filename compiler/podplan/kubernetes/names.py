@@ -135,7 +135,7 @@ _MAX_SHOWN_LENGTH = 60
 
 
 def matches_form(form: str, text: str) -> bool:
-    """Whether ``text`` has the form (a key of ``FORMS``)."""
+    """Whether ``text`` has the form (a key of ``NAME_FORMS``)."""
     return _matches_form_cached(form, text) if len(text) <= _MAX_SHOWN_LENGTH else _matches_form(form, text)
 
 

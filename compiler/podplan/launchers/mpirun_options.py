@@ -12,13 +12,14 @@ from podplan.core.typing import NamedTuple
 
 
 class MpirunGrammar(NamedTuple):
-    """How one implementation reads its options.
+    """How one implementation parses its options.
 
     ``options`` maps a spelling without dashes to the name of the option here and the number of its values. Of
-    ``repeatable`` options and flags each may be given again; the last counts, unless ``keeps_first``. An
-    option that ``only_double_dash`` lists has no spelling with one dash, and takes no "=". ``joins_letters``:
-    one dash may precede several options of one letter. ``choices`` are the values of an option up to the
-    first colon, and ``numbers`` the options whose value has to be a number.
+    an option that is given twice the last counts, unless ``keeps_first``; ``refuses_repeated`` if that is an
+    error. If it ``abbreviates``, an unambiguous prefix is a spelling, too. An option in ``only_double_dash``
+    has no spelling with one dash, and takes no "=". ``joins_letters``: one dash may precede several options
+    of one letter. ``choices`` are the values of an option up to the first colon, and ``numbers`` the options
+    whose value has to be a number.
     """
 
     name: str

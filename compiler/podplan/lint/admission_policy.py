@@ -26,9 +26,10 @@ _SPEC_CHANGED_CONDITION = "oldObject == null || object.?spec != oldObject.?spec"
 
 
 def resolve_admission_policy(policy: Policy, version: str) -> Policy:
-    """The policy as the API server of a version such as "1.34" can demand it: by its admission section.
+    """Return a policy as an API server, such as "1.34", can enforce it: by its ``admission`` section.
 
-    ``why_not`` says whether it can. A policy in CEL is its own demand.
+    A policy in CEL is returned as it is, as is one without the section. ``find_export_obstacle`` returns why
+    a policy cannot be exported.
     """
     if policy.admission is None or isinstance(policy.admission, str):
         return policy
@@ -52,7 +53,7 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
 
 
 def find_export_obstacle(policy: Policy) -> str:
-    """Why the API server cannot demand what a policy of ``for_admission`` says; "" when it can."""
+    """Return why the API server cannot enforce a policy of ``resolve_admission_policy``, or "" if it can."""
     if policy.scope.level in ("profile", "variants"):
         return "it looks at a profile, which the API server never sees"
     if policy.scope.level == "set":

@@ -1,9 +1,9 @@
-"""Variables in CEL that the ``admission`` sections of policies use, by what they look at.
+"""Variables in CEL that the admission sections of policies use, by what they look at.
 
-Those of a CR repeat podplan.lint.analysis.jobs and .training: the roles of a job, how many Pods it has, which
-container trains. A variable uses only those before it. Every loop is over a list that somebody
-wrote: roles, containers, volumes, variables. The API server refuses a list or mapping with values of several
-types; dyn() makes them one.
+Those of a CR repeat podplan.lint.analysis.jobs and .training: the replica types of a job, its number of Pods,
+and its training container. A variable uses only those before it. Every loop is over a list that somebody
+wrote: replica types, containers, volumes, variables. The API server refuses a list or mapping with values of
+several types; dyn() gives them one type.
 """
 
 from __future__ import annotations

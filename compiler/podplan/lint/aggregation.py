@@ -1,4 +1,4 @@
-"""Findings from what the pipeline saw; what is the same on many replicas or in many variants is said once."""
+"""Findings from the diagnostics of the pipeline; equal ones of many replicas or variants are aggregated."""
 
 from __future__ import annotations
 
@@ -133,9 +133,10 @@ def aggregate_findings(
     get_redactor: Callable[[], Redactor | None],
     object_id: dict[str, Any] | None = None,
 ) -> list[Finding]:
-    """The findings of one item that has no variants, as ``Fold`` gives them.
+    """Return the findings of one document that has no variants, as ``Fold`` returns them.
 
-    What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
+    ``get_redactor`` returns the redactor that hides secrets, None if there are none. It is called only if
+    there is a finding.
     """
     fold = Fold()
     for one in diagnostics:
@@ -238,7 +239,7 @@ def _choose_report_path(
 
 
 def _find_selector(steps: Iterable[TraceStep]) -> DocumentPath | None:
-    """Where the name stands by which a value was looked up elsewhere; None for one that was not."""
+    """The location of the name by which a value was looked up elsewhere; None for a value that was not."""
     origins = (step.origin for step in steps if step.origin is not None)
     return next(
         (one.sources[1] for one in origins if one.derivation == "copied" and len(one.sources) > 1), None
@@ -246,7 +247,7 @@ def _find_selector(steps: Iterable[TraceStep]) -> DocumentPath | None:
 
 
 def _is_added_by_behavior(doc: TracedDocument, path: Path) -> bool:
-    """Whether a part of a lowered document stands because of a fact, and not because somebody wrote it."""
+    """Whether a controller behaviour adds a part of a lowered document, which nobody wrote."""
     return doc.source is None and find_origin(doc, path)[0].behavior is not None
 
 
@@ -291,7 +292,7 @@ def _merge_findings(equal: _Equal, variant_ids: Sequence[str]) -> Finding:
 
 
 def _refuse_partial_fix(finding: Finding, unaffected_variants: list[str]) -> Fix | None:
-    """The fix of a finding that the ``others`` do not have: refused where the line is theirs too."""
+    """Return the fix of a finding, refused if ``unaffected_variants`` share the line that it changes."""
     fix, path = finding.fix, finding.location.path
     if fix is None or fix.refusal_reason or finding.rule.startswith(STRUCTURE_RULE_PREFIXES):
         return fix

@@ -1,7 +1,7 @@
-"""What was found before: a file of known findings, each told without lines, so that it survives their move.
+"""Baselines: a file of known findings. It has no line numbers, so that findings stay known when lines move.
 
-A finding is known by its rule, object, level, path (entries of lists by name where they have one), and a hash
-of the value there: with another value it is new.
+A finding is identified by its rule, object, level, path (entries of lists by name if they have one), and a
+hash of the value there: with another value it is new.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _HASH_LENGTH = 16
 
 
 class BaselineEntry(NamedTuple):
-    """A known finding, so many ``times``.
+    """A known finding, and how many ``occurrences`` it has.
 
-    ``named`` is apiVersion, kind, namespace and name of its object, None for a fault of a text. ``file`` is
-    as seen from the root. ``file`` and ``message`` are for reading; but without an object, the file counts.
+    ``object_id`` is apiVersion, kind, namespace and name of its object, None for a finding about a text.
+    ``value_hash`` is "" if the value is a secret. ``file`` is relative to the root. ``file`` and ``message``
+    are for readers; only without an object does ``file`` identify the finding.
     """
 
     rule: str
@@ -45,13 +46,13 @@ class BaselineEntry(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What a finding is recognised by."""
+        """What identifies a finding."""
         owner = self.object_id if self.object_id is not None else self.file
         return (self.rule, owner, self.level, self.path, self.value_hash)
 
 
 def build_entry(finding: Finding, texts: Mapping[str, str]) -> BaselineEntry:
-    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text."""
+    """Return the entry for a finding; ``texts`` has the text of its file if the finding is about a text."""
     location, anchor = finding.location, finding.identity
     object_data = finding.object or (anchor.object_id if anchor is not None else None)
     if object_data is None:
@@ -87,7 +88,10 @@ def suppress_known_findings(
     texts: Mapping[str, str],
     may_suppress: Callable[[Finding], bool],
 ) -> list[Finding]:
-    """The findings, with those that are known, and ``may_be``, marked as suppressed: as many as are known."""
+    """Return the findings, with the known ones marked as suppressed if ``may_suppress`` allows it.
+
+    Of equal findings, at most as many are suppressed as their entry has occurrences.
+    """
     remaining: Counter[tuple[object, ...]] = Counter()
     for baseline_entry in entries:
         remaining[baseline_entry.key] += baseline_entry.occurrences
@@ -124,10 +128,11 @@ def prune_entries(
     current: Iterable[BaselineEntry],
     is_fixed: Callable[[BaselineEntry], bool],
 ) -> tuple[list[BaselineEntry], list[BaselineEntry]]:
-    """The entries that stay and those that go, given what is found ``now``.
+    """Return the entries to keep and those to remove, given the ``current`` findings.
 
-    Of an entry that is not found, ``is_gone`` says whether it would have been. What stays has the file and
-    the message of today, and no more times than it is found.
+    ``is_fixed`` decides whether an entry without a current finding is removed: it is not, if its file was not
+    checked. An entry that is kept gets the current file and message, and at most the current number of
+    occurrences.
     """
     current_by_key = {one.key: one for one in current}
     kept: list[BaselineEntry] = []

@@ -1,6 +1,6 @@
-"""The policies that an organisation brings: files of our form, and Kubernetes' own admission policies.
+"""Custom policies: files in the format of podplan, and admission policies of Kubernetes.
 
-They are data. A check that they name is one of ours; nothing from the repository runs.
+They are data. A check that they name is one of podplan; nothing from the repository runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CustomPolicies(NamedTuple):
 
 
 def load_custom_policies(folders: Sequence[str], reserved_names: Iterable[str]) -> CustomPolicies:
-    """The policies in folders; ``known`` are codes and names that are taken.
+    """Return the policies in folders; ``reserved_names`` are codes and names that they must not use.
 
     Raises UsageError for a folder or file that cannot be read, or is not YAML, PathNotFound and
     LimitExceeded.

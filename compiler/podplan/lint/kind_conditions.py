@@ -1,7 +1,7 @@
-"""Conditions in CEL on the kind of a job, from the traits that expressions of ours name.
+"""Conditions in CEL on the kind of a job, from the traits that podplan's expressions name.
 
-``kindHas('ssh')`` in an ``admission`` section stands for ``object.kind in [...]`` with the kinds that have
-the trait; the API server knows nothing of traits.
+``kindHas('ssh')`` in an admission section is replaced by ``object.kind in [...]`` with the kinds that have
+the trait; the API server does not know traits.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_sel
 
 
 def is_selected(body: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    """Whether an object is one that the policy with this body is about, as far as is known.
+    """Whether a policy with this body is about an object, as far as is known.
 
-    Of a namespace only its name is known, so what asks for other labels of it counts as fulfilled; so does
-    everything where the object does not say its namespace.
+    Of a namespace only its name is known, so that conditions on its other labels count as met; so do all
+    conditions if the object does not state its namespace.
     """
     metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -36,7 +36,7 @@ def is_selected(body: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
 
 
 def iter_unknown_label_keys(selector: Mapping[str, Any]) -> Iterator[str]:
-    """The labels of a namespace that a selector asks for and nobody knows offline."""
+    """The labels of a namespace that a selector requires and that are not known offline."""
     yield from (key for key in selector.get("matchLabels") or {} if key != NAMESPACE_NAME_LABEL)
     for expression in selector.get("matchExpressions") or ():
         if expression.get("key") != NAMESPACE_NAME_LABEL:

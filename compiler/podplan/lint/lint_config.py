@@ -1,4 +1,4 @@
-"""On what terms findings are kept: which rules are on where, and what may silence them."""
+"""The configuration of the linter: which rules are on for which files, and what may suppress findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ IGNORE_ANNOTATION = "lint.podplan.dev/ignore"
 
 
 class PathSelection(NamedTuple):
-    """Other settings for some files: patterns below ``folder`` (absolute), and changes to a Selection."""
+    """A rule selection for files that match patterns below ``folder`` (absolute).
+
+    ``changes`` are the fields of RuleSelection that differ.
+    """
 
     folder: str
     patterns: tuple[str, ...]
@@ -30,12 +33,13 @@ class PathSelection(NamedTuple):
 
 
 class LintConfig(NamedTuple):
-    """What flags and configuration say about rules and suppressions.
+    """What flags and configuration state about rules and suppressions.
 
-    ``known`` are all policies, on or not; they are not asked where ``asks_policies`` is false. ``today`` is
-    YYYY-MM-DD; without it nothing expires. ``baseline`` is what was found before, None for none.
-    ``policy_faults`` are what is wrong with policies of an organisation, in files with ``policy_texts``.
-    ``standard`` is the Pod Security Standard that all namespaces enforce by the configuration, "" for none.
+    ``all_policies`` are enabled or not; none is applied unless ``policies_enabled``. ``path_selections``
+    change the ``selection`` for some files. ``today`` is YYYY-MM-DD; without it no suppression expires.
+    ``baseline`` has the known findings, None without a baseline. ``policy_diagnostics`` are about custom
+    policies, in files with ``policy_texts``. ``pod_security_standard`` is the Pod Security Standard that all
+    namespaces enforce, "" for none.
     """
 
     all_policies: tuple[Policy, ...] = ()

@@ -19,11 +19,12 @@ PLACEHOLDER = compile_lazily(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
 class Policy(NamedTuple):
-    """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it.
+    """A rule and how it is evaluated: ``evaluator`` is check, schema or cel, ``body`` what it evaluates.
 
-    ``origin`` is the document of a policy that does not come with podplan. ``admission`` is the same demand
-    in CEL for the API server, or why it cannot be said so. ``help_for`` has the help for CRs of a kind, where
-    it is another. ``tests`` is the document with its examples.
+    ``needs`` are "base" and "inventory", without which the policy is not evaluated. ``origin_doc`` is the
+    document of a custom policy, None for one of podplan. ``admission`` is the same requirement in CEL for the
+    API server, or why CEL cannot express it. ``help_for`` has other help for CRs of a kind. ``tests_doc`` is
+    the document with the examples of the policy.
     """
 
     rule: Rule
@@ -45,7 +46,7 @@ class Policy(NamedTuple):
 
 
 class PolicyError(Exception):
-    """A policy that could not be evaluated; ``problems`` have paths in the document of the policy itself."""
+    """A policy that could not be evaluated; ``diagnostics`` have paths in the document of the policy."""
 
     def __init__(self, policy: Policy, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__(f"{policy.file}: {diagnostics[0].message}")

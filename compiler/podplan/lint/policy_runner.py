@@ -1,4 +1,4 @@
-"""Policies applied to jobs: which documents each looks at, and what it says of them."""
+"""Applies policies to jobs: selects the targets of each policy, and builds the diagnostics."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CONTAINER_LISTS = {
 
 
 class ApplicablePolicies(NamedTuple):
-    """What policies come to for jobs that are alike: of one kind, and with the same things there.
+    """The policies that apply to jobs that are alike: of one kind, with the same inputs present.
 
-    ``decided`` are those that look at such a job one by one, each with its check and the number of its scope
-    in ``scopes``; ``lacking`` are those that cannot be decided.
+    ``policy_checks`` are those that can be evaluated for one job, each with its check and the index of its
+    scope in ``scopes``; ``undecidable`` are those that cannot be evaluated.
     """
 
     scopes: tuple[PolicyScope, ...]
@@ -43,19 +43,19 @@ class ApplicablePolicies(NamedTuple):
 
 
 def apply_policies(policies: tuple[Policy, ...], job: LoweredJob) -> Iterator[Diagnostic]:
-    """What the policies say about one job: its profile, its CR and what it lowers to."""
+    """Yield the diagnostics of the policies about one job: its profile, its CR and its lowered objects."""
     applicable = _find_applicable_policies(policies, job)
     targets = [list(_iter_targets(scope, job)) for scope in applicable.scopes]
     return _run_checks((policy, check, targets[number]) for policy, check, number in applicable.policy_checks)
 
 
 def apply_policy(policy: Policy, job: LoweredJob) -> Iterator[Diagnostic]:
-    """What a single policy about jobs one by one says about a job."""
+    """Yield the diagnostics of a single policy about one job."""
     return _run_checks([(policy, checks.resolve_check(policy), _iter_targets(policy.scope, job))])
 
 
 def is_cross_job_policy(policy: Policy) -> bool:
-    """Whether a policy looks at all jobs together; a schema or CEL for the set looks at them one by one."""
+    """Whether a policy is about all jobs together; a schema or CEL with the level set is about each job."""
     return policy.scope.level == "set" and policy.evaluator == "check"
 
 
@@ -64,9 +64,9 @@ def apply_cross_job_policies(
     summaries: Mapping[str, Mapping[int, Any]],
     rebuild_job: Callable[[int], LoweredJob],
 ) -> Iterator[tuple[int, Diagnostic]]:
-    """What the policies about all jobs together say, each with the number of the job that it is said of.
+    """Yield the diagnostics of the cross-job policies, each with the number of its job.
 
-    ``left`` is what jobs left for each check, and ``again`` gives a job: by their numbers.
+    ``summaries`` are those of the jobs for each check, and ``rebuild_job`` returns a job; both by number.
     """
     for policy in filter(is_cross_job_policy, policies):
         for number, violation in checks.load_cross_job_check(policy.body)(

@@ -44,7 +44,7 @@ def validate_policy(data: Mapping[str, Any]) -> list[Diagnostic]:
 
 
 def _validate_check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """A check is asked as our own policies ask it: at their level, about their kinds, with typed params."""
+    """Policies must use a check as podplan's own do: at their level, about their kinds, with typed params."""
     name = data["check"]
     if name not in checks.CHECK_MODULES:
         yield Diagnostic(
@@ -107,7 +107,7 @@ def _validate_schema(schema: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def _validate_placeholders(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """Placeholders that nothing ever fills: some jobs would be told nothing, others a name in braces."""
+    """Reject placeholders without a value, which messages would show as names in braces."""
     evaluator = next(key for key in ("check", "schema", "cel") if key in data)
     if evaluator == "check" and data["check"] not in checks.CHECK_MODULES:
         return
@@ -129,7 +129,7 @@ def _validate_placeholders(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def _find_check_placeholders(check: str) -> set[str]:
-    """The values that a check gives: those that our own policies with it tell."""
+    """The values that a check returns: those in the messages of podplan's own policies with it."""
     policies_with_check = [policy for policy in load_builtin_policies() if policy.body == check]
     texts = (
         text

@@ -66,7 +66,10 @@ def _redact_location(location: Location, redactor: Redactor) -> Location:
 def mark_secret_fixes(
     findings: Iterable[Finding], secret_files: Collection[str], secret_spans: Mapping[str, Spans]
 ) -> list[Finding]:
-    """``findings``, with fixes marked as secret that change a ``hidden`` file or touch ordered ``spans``."""
+    """Return ``findings``, with fixes marked as secret that edit ``secret_files`` or touch ``secret_spans``.
+
+    The spans of a file are sorted.
+    """
 
     def touches_secret(edit: Edit) -> bool:
         file_spans = secret_spans.get(edit.file, [])

@@ -23,11 +23,11 @@ PRIVILEGED_LEVEL = "privileged"
 
 
 class RuleSelection(NamedTuple):
-    """What is asked for: ``select`` replaces the preset, ``extend_select`` adds, ``ignore`` takes away.
+    """The configured rules: ``select`` replaces the preset, ``extend_select`` adds, ``ignore`` removes.
 
-    Each is codes, names or prefixes of codes (SEC, DIST0); ALL is every rule. ``severities`` gives rules
-    another severity. Rules that are ``mandatory`` are on whatever the others say. What a selection does not
-    speak of, the ``wider`` one decides.
+    Each has codes, names or prefixes of codes (SEC, DIST0); ALL is every rule. ``severities`` gives rules
+    another severity. Rules that are ``mandatory`` are on in any case. For rules that a selection does not
+    mention, the ``outer`` one decides.
     """
 
     preset: str = "default"
@@ -41,14 +41,14 @@ class RuleSelection(NamedTuple):
 
     @property
     def replaces_preset(self) -> bool:
-        """Whether the preset is replaced, here or in a wider place."""
+        """Whether the preset is replaced, here or in an outer selection."""
         return any(one.select for one in _iter_outer_selections(self))
 
 
 class ResolvedRules(NamedTuple):
-    """What holds for a file: the ``policies`` that are on, and what ``changes`` for the rules in rules.py.
+    """The rules for a file: the ``policies`` that are on, and the ``changed_severities`` of built-in rules.
 
-    ``changes`` has another severity by code, or None for a rule that is off.
+    ``changed_severities`` has the severity by code, or None for a rule that is off.
     """
 
     policies: tuple[Policy, ...] = ()
@@ -163,7 +163,7 @@ def _is_enabled(rule: Rule, selection: RuleSelection, is_default: bool) -> bool:
 
 
 def _iter_outer_selections(selection: RuleSelection) -> Iterator[RuleSelection]:
-    """A selection and the wider ones; a loop, for each [[paths]] of a podplan.toml may have made one."""
+    """A selection and its outer ones; a loop, since each [[paths]] of a podplan.toml may have added one."""
     current: RuleSelection | None = selection
     while current is not None:
         yield current
@@ -213,7 +213,7 @@ def suggest_rule(text: str, rules: Iterable[Rule]) -> str:
 
 
 def narrow_selection(selection: RuleSelection, changes: Mapping[str, Any]) -> RuleSelection:
-    """The selection for a narrower place, which says ``changes`` and leaves the rest to the wider one."""
+    """Return the selection for some files, with ``changes``; the outer one decides the rest."""
     return RuleSelection(
         preset=changes.get("preset", selection.preset),
         preview=changes.get("preview", selection.preview),

@@ -1,4 +1,4 @@
-"""What findings hang on: told while their document is there, since they outlast it."""
+"""Identifies findings independently of their lines, while their documents are loaded."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _QUOTED_OR_NUMBER = compile_lazily(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 def build_anchor(
     finding: Finding, data: Any, names: EntryNameCounts, redactor: Redactor | None
 ) -> StableIdentity:
-    """The anchor of a finding in a document with such data, without the ``secrets``; ``names`` are those of
-    selecting.show."""
+    """Return the identity of a finding in a document, with secrets redacted by ``redactor``.
+
+    ``names`` caches the names of list entries for ``format_path``.
+    """
     path = finding.location.path
     document = data if isinstance(data, dict) else None
     is_secret = finding.rule in SECRET_VALUE_RULES or (

@@ -22,10 +22,10 @@ _NOTHING_BELOW_MESSAGE = (
 
 
 class CoveredRange(NamedTuple):
-    """What a comment covers: lines and columns 1-based, from ``first`` up to ``last``, and what is in there.
+    """What a comment covers: lines and columns 1-based, from ``start`` to ``end``, and the node there.
 
-    ``document`` is the index of the document and ``path`` leads to the node; None for a mere line, or for a
-    whole file.
+    ``document`` is the index of the document and ``path`` leads to the node; both are None for a mere line,
+    or for a whole file.
     """
 
     start: tuple[int, int]

@@ -23,9 +23,9 @@ _DIRECTIVE_WORDS = ("ignore", "ignore-file")
 
 
 class SuppressionDirective(NamedTuple):
-    """What a comment or an annotation asks for; ``fault`` says why it cannot be read, and is "" if it can.
+    """A parsed suppression comment or annotation; ``error`` is why it cannot be parsed, "" if it can.
 
-    ``rules`` are codes, names or prefixes as written. ``until`` is YYYY-MM-DD or "".
+    ``rules`` are codes, names or prefixes as written. ``expiry_date`` is YYYY-MM-DD or "".
     """
 
     whole_file: bool = False
@@ -36,7 +36,7 @@ class SuppressionDirective(NamedTuple):
 
 
 def parse_directive(body: str) -> SuppressionDirective | None:
-    """What stands after ``# podplan:`` in a comment; None for a comment that is no suppression."""
+    """Parse the text after ``# podplan:`` in a comment; None for a comment that is no suppression."""
     word = _WORD_PATTERN.match(body)
     keyword = word[0] if word else ""
     if keyword not in _DIRECTIVE_WORDS:
@@ -68,7 +68,7 @@ def parse_directive(body: str) -> SuppressionDirective | None:
 
 
 def parse_annotation(value: object) -> Iterator[SuppressionDirective]:
-    """What an annotation asks for, one rule after the other."""
+    """Parse an annotation, one rule after the other."""
     if not isinstance(value, str):
         return
     for part in value.split(";"):

@@ -1,4 +1,4 @@
-"""The findings of a run on their way to the report: graded, silenced, and what silenced them looked after."""
+"""The findings of a run before the report: severities, suppressions, and the use of each suppression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 
 class SuppressionState(NamedTuple):
-    """What grows in a run, as plain data; ``rulings`` are what those that were asked for depend on."""
+    """The state of a ``SuppressionTracker`` as plain data.
+
+    ``rule_keys`` are the path sections and Pod Security Standards that rules were resolved for.
+    ``annotations`` has the file of each suppression annotation. ``findings`` are about the suppressions
+    themselves.
+    """
 
     rule_keys: tuple[tuple[tuple[int, ...], str], ...]
     undecided_rules: set[str]
@@ -44,7 +49,7 @@ class SuppressionState(NamedTuple):
 
 
 class SuppressionTracker:
-    """What grows in a run: the suppressions of the files that are checked, and what each of them did."""
+    """The suppressions of the files that a run checks, and what each of them suppressed."""
 
     def __init__(self, policies: Sequence[Policy], config: LintConfig) -> None:
         self.config = config if config.all_policies else config._replace(all_policies=tuple(policies))
@@ -59,10 +64,11 @@ class SuppressionTracker:
         self._refused: dict[Suppression, str] = {}
 
     def resolve_rules(self, file: str, pod_security_standard: str = "") -> ResolvedRules:
-        """Which rules are on for a file. Raises UsageError.
+        """Return the rules that are on for a file. Raises UsageError.
 
-        ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error. Of a
-        privileged one nothing is, unless the configuration says of all namespaces what they enforce.
+        ``pod_security_standard`` is the Pod Security Standard that its namespace enforces: what it refuses is
+        an error. For the standard privileged that is an info, unless the configuration states a standard for
+        all namespaces.
         """
         return self._resolve_by_key((find_matching_selections(self.config, file), pod_security_standard))
 
@@ -79,7 +85,7 @@ class SuppressionTracker:
         return self._resolved_rules[key]
 
     def export_state(self) -> SuppressionState:
-        """What is known here of a part of the files, for a run of which they are a part."""
+        """Return the state for a part of the files, for ``merge_state`` of the whole run."""
         return SuppressionState(
             tuple(self._resolved_rules),
             self.undecided_rules,
@@ -92,7 +98,7 @@ class SuppressionTracker:
         )
 
     def merge_state(self, state: SuppressionState) -> None:
-        """Takes over what is known of a part of the files. Raises UsageError."""
+        """Add the state of a part of the files. Raises UsageError."""
         for key in state.rule_keys:
             self._resolve_by_key(key)
         self.undecided_rules |= state.undecided_rules
@@ -104,14 +110,14 @@ class SuppressionTracker:
         self._refused |= state.refused
 
     def find_enabled_policies(self) -> list[Policy]:
-        """The policies that are on for some file of those asked for so far."""
+        """The policies that are on for some file whose rules were resolved."""
         enabled = {
             policy.rule.code: policy for ruling in self._resolved_rules.values() for policy in ruling.policies
         }
         return list(enabled.values())
 
     def load_suppressions(self, source: SourceFile) -> bool:
-        """Looks for suppressions in a file that is checked; whether there are any. Raises LimitExceeded."""
+        """Read the suppressions of a file that is checked; whether there are any. Raises LimitExceeded."""
         file_suppressions = self._read_suppressions(source)
         if file_suppressions is None:
             return False
@@ -120,14 +126,14 @@ class SuppressionTracker:
         return bool(file_suppressions.suppressions or file_suppressions.findings)
 
     def has_suppressions(self, file: str) -> bool:
-        """Whether there are any in a file that was opened."""
+        """Whether a file has any suppressions, if they were loaded."""
         file_suppressions = self._file_suppressions.get(_to_absolute_path(file))
         return file_suppressions is not None and bool(
             file_suppressions.suppressions or file_suppressions.findings
         )
 
     def apply_severities(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings about a file without those of rules that are off for it, in its own severities."""
+        """Return the findings about a file, with its severities and without those of rules that are off."""
         changed_severities = self.resolve_rules(file).changed_severities
         kept_findings = []
         for finding in findings:
@@ -145,7 +151,7 @@ class SuppressionTracker:
     def apply_annotations(
         self, file: str, docs: Iterable[TracedDocument], findings: Iterable[Finding]
     ) -> list[Finding]:
-        """The findings about objects of a file, without what the annotations of these silence."""
+        """Return the findings about objects of a file, with those marked that their annotations suppress."""
         suppressions = {key: usable for doc in docs for key, usable in self.annotations(file, doc)}
         return self.without_annotated(suppressions, findings)
 
@@ -164,7 +170,7 @@ class SuppressionTracker:
     def without_annotated(
         self, suppressions: Mapping[str, list[Suppression]], findings: Iterable[Finding]
     ) -> list[Finding]:
-        """The findings without what such suppressions silence."""
+        """Return the findings, with those marked that such suppressions cover."""
         if not suppressions:
             return list(findings)
         return [
@@ -177,9 +183,9 @@ class SuppressionTracker:
         texts: Mapping[str, str],
         source_of: Callable[[str], SourceFile | None],
     ) -> list[Finding]:
-        """The findings, marked where comments or the baseline silence them.
+        """Return the findings, with those marked that comments or the baseline suppress.
 
-        ``source_of`` gives the files that were read because others refer to them.
+        ``source_of`` returns the files that were read because others refer to them.
         """
         kept_findings = []
         suppressions_by_file: dict[str, FileSuppressions | None] = {}
@@ -210,7 +216,7 @@ class SuppressionTracker:
         return self._read_suppressions(source) if source is not None else None
 
     def _read_suppressions(self, source: SourceFile) -> FileSuppressions | None:
-        """The suppressions in the comments of a file; None where none are heeded."""
+        """The suppressions in the comments of a file; None if it has none, or if they are disabled."""
         if not self.config.respect_suppressions or COMMENT_MARKER not in source.text:
             return None
         from podplan.lint.suppressions import read_file_suppressions
@@ -232,7 +238,10 @@ class SuppressionTracker:
         )
 
     def collect_suppression_findings(self, is_whole: Callable[[str], bool]) -> list[Finding]:
-        """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""
+        """Return findings about suppressions.
+
+        ``is_whole`` returns whether everything that the suppressions of a file can cover was checked.
+        """
         if not self._file_suppressions and not self._annotations and not self._findings:
             return []
         from podplan.lint.suppressions import SuppressionUsage, iter_suppression_findings
@@ -259,7 +268,7 @@ class SuppressionTracker:
 
     @property
     def today(self) -> str:
-        """The day by which suppressions were judged; "" where it made no difference."""
+        """The day that expiry dates were compared with; "" if it made no difference."""
         return self.config.today if self._has_expiry_dates else ""
 
     def _find_enabled_codes(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:

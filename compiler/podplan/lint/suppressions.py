@@ -1,7 +1,8 @@
-"""Which findings somebody silenced, and whether what silences them is as it should be.
+"""Suppressions: the findings that they suppress, and findings about the suppressions themselves.
 
-A suppression silences a finding of its rules whose place is under the node that it covers. The place of a
-finding is where its trace ends: what is silenced in a base is silenced in all that derives from it.
+A suppression applies to findings of its rules whose location is in the node that it covers. The location of a
+finding is where its provenance ends: what is suppressed in a base profile is suppressed in all profiles that
+extend it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from podplan.yaml.edits.comments import remove_rule_from_comment
 
 
 class Suppression(NamedTuple):
-    """One rule, or a group of them, that a comment or an annotation silences.
+    """A rule, or a group of rules, that a comment or an annotation suppresses.
 
-    ``rule`` is as written. ``cover`` is None for an annotation, which covers its object. ``alone`` tells that
-    no other rule is named beside it.
+    ``rule`` is as written. ``expiry_date`` is YYYY-MM-DD or "". ``covered_range`` is None for an annotation,
+    which covers its object. ``is_only_rule`` is false if the comment or annotation names other rules, too.
     """
 
     rule: str
@@ -37,7 +38,10 @@ class Suppression(NamedTuple):
 
 
 class FileSuppressions(NamedTuple):
-    """The suppressions in one file, what is wrong with others, line and index of each document, the text."""
+    """The suppressions in one file, the findings about invalid ones, and the text of the file.
+
+    ``document_starts`` has the line and the index of each document.
+    """
 
     suppressions: tuple[Suppression, ...]
     findings: tuple[Finding, ...]
@@ -47,10 +51,7 @@ class FileSuppressions(NamedTuple):
 
 
 class SuppressionUsage(NamedTuple):
-    """What became of suppressions in a run: some silenced something, and some were not allowed to.
-
-    ``refused`` has the code of the mandatory rule for each of these.
-    """
+    """The suppressions that a run used, and the refused ones with the code of their mandatory rule."""
 
     used: set[Suppression]
     refused: dict[Suppression, str]
@@ -100,9 +101,10 @@ def suppress_finding(
     usage: SuppressionUsage,
     file_suppressions: FileSuppressions | None = None,
 ) -> Finding:
-    """The finding, marked as suppressed if one of the suppressions covers it; ``page`` is that of its file.
+    """Return the finding, marked as suppressed if one of the suppressions covers it.
 
-    The first one gives the reason, and all of them count as used.
+    ``file_suppressions`` are those of its file, None for annotations. The first one that covers it gives the
+    reason, and all of them count as used.
     """
     rule = index_rules(config)[finding.rule]
     covering = [
@@ -128,9 +130,9 @@ def iter_suppression_findings(
     config: LintConfig,
     text: str = "",
 ) -> Iterator[Finding]:
-    """What is wrong with suppressions that did nothing, as far as their rules were ``on``.
+    """Yield findings about suppressions without effect, as far as their rules are in ``enabled_codes``.
 
-    ``text`` is that of the file, for those that are comments.
+    ``text`` is that of the file, for suppressions in comments.
     """
     for suppression in suppressions:
         if suppression in usage.refused:
@@ -204,7 +206,7 @@ def _explain_unsuppressible(matched_rules: list[Rule], config: LintConfig) -> st
 
 
 def is_suppressible(finding: Finding, config: LintConfig) -> bool:
-    """Whether a comment, an annotation or the baseline may silence a finding."""
+    """Whether a comment, an annotation or the baseline may suppress a finding."""
     rule = index_rules(config)[finding.rule]
     return not (
         _is_unsuppressible(rule) or any(matches_rule(text, rule) for text in config.selection.mandatory)

@@ -21,15 +21,15 @@ CACHE_SIZE = 16
 
 
 class LoweredJob(NamedTuple):
-    """One CR with all that it lowers to.
+    """A CR with all objects that it lowers to, or a plain Kubernetes object, which has no ``cr``.
 
     ``profile`` is the resolved profile it was compiled from, None for a hand-written CR. ``inventory`` is the
-    ClusterInventory, None where there is none. ``version`` is the Kubernetes version that is checked against.
-    A plain Kubernetes object has no ``cr``. ``gitops`` is the tool that applies it: none, argocd or flux.
-    ``compared`` tells that there is a revision to compare with, and ``before`` is the CR as it was there,
-    None for a new one. ``declared_kind`` is the kind of a CR that a WorkloadMapping declares. ``cluster`` is
-    what objects of the repository say about the cluster, None if there are none. ``references`` are the
-    documents that the CR refers to, and ``options`` those that it was lowered with.
+    ClusterInventory, if there is one. ``kubernetes_version`` is the version to check against. ``gitops_tool``
+    is the tool that applies the CR: none, argocd or flux. ``has_base`` if the run compares with a base, and
+    ``base_cr`` is the CR in it, None for a new one. ``declared_kind`` is the kind of a CR that a
+    WorkloadMapping declares. ``cluster`` is what objects of the repository state about the cluster, None if
+    there are none. ``references`` are the documents that the CR refers to, and ``options`` the lowering
+    options.
     """
 
     cr: TracedDocument | None
@@ -51,9 +51,9 @@ class LoweredJob(NamedTuple):
 
 
 def cache_latest(function: Callable[[U], T]) -> Callable[[U], T]:
-    """``function`` of a job, or the like, worked out once for all that ask for it of the same one in a row.
+    """Cache the latest result of ``function``, for callers that pass the same object several times in a row.
 
-    The last one that was asked for is kept, and compared as an object.
+    Arguments are compared by identity.
     """
     latest: Any = function  # what nobody asks for
     result = cast("T", None)
@@ -69,7 +69,8 @@ def cache_latest(function: Callable[[U], T]) -> Callable[[U], T]:
 
 
 def cache_recent(function: Callable[[U], T]) -> Callable[[U], T]:
-    """The same where a few take turns: of more than FEW, the one that came first is worked out anew."""
+    """As ``cache_latest``, for callers that alternate between a few objects; removes the oldest of
+    ``CACHE_SIZE``."""
     cache: dict[int, tuple[U, T]] = {}  # each with what it is of, so that nothing else gets its id
 
     def cached_call(argument: U) -> T:
@@ -90,10 +91,10 @@ def _find_pods(job: LoweredJob) -> list[ReplicaGroup]:
 
 
 class Target(NamedTuple):
-    """A document that a policy is applied to; ``base`` is where the paths of its hits begin.
+    """A document that a policy is applied to; paths of violations begin at ``base_path``.
 
-    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``kept`` is
-    what was kept of all variants of a profile, for checks about it as a whole.
+    ``data`` is the value at ``base_path``: the whole document, or one container of a Pod. ``kept`` is what
+    the keeper of a check has of all variants of a profile, for checks about the profile as a whole.
     """
 
     doc: TracedDocument
@@ -105,14 +106,16 @@ class Target(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """Where a document breaks a policy: a path below the subject's base, and values for the message.
+    """Where a document breaks a policy: a path below that of the target, and values for the message.
 
-    ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
-    where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
-    ``change`` would repair it, where the policy has a fix: the op of a Change, a path from the root of the
-    same document, or of ``change_in``, and a value; ``more_changes`` are made with it. It is ``safe`` if the
-    job does the same afterwards, or did not run before. ``about`` are the files of further jobs that it is
-    about, where not all of them are among the related places.
+    ``related`` are related locations: a document, a path in it and a label. ``at_key`` reports the violation
+    at the key instead of the value. ``doc``, with its ``group``, is the document of ``path``, if it is
+    another one of the job than the target's. ``report_at_selector`` is as in Diagnostic.
+
+    ``change`` repairs it, if the policy has a fix: the operation, a path from the top of the same document,
+    or of ``change_doc``, and a value; ``more_changes`` are made with it. The fix is ``safe`` if the job does
+    the same after it, or did not run before. ``related_files`` are files of further jobs that it is about, if
+    not all of them are among the related locations.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Policies of ours in CEL as ValidatingAdmissionPolicies, so that the API server demands the same."""
+"""Exports podplan's own policies in CEL as ValidatingAdmissionPolicies, which the API server enforces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTAINER_LISTS = {
 
 
 def export_vap(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
-    """A ValidatingAdmissionPolicy and its binding for each policy that ``why_not`` has nothing against."""
+    """Return a ValidatingAdmissionPolicy and its binding for each policy that can be exported."""
     exported: list[dict[str, Any]] = []
     for policy in (resolve_admission_policy(one, version) for one in policies):
         if not find_export_obstacle(policy):

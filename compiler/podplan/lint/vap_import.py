@@ -27,11 +27,10 @@ _SEVERITIES = {"Deny": Severity.ERROR, "Warn": Severity.WARNING, "Audit": Severi
 
 
 class ImportedPolicies(NamedTuple):
-    """What the admission policies of a folder come to.
+    """The admission policies of a folder, ready for the engine.
 
-    ``policies`` are ready for the engine; ``origins`` leads from the code of each to its document, for the
-    place of a PolicyError. ``problems`` are what is wrong with the documents themselves, or means nothing
-    offline.
+    ``origin_docs`` has the document of each by its code, to locate a PolicyError. ``diagnostics`` are about
+    documents that are invalid, or that have no meaning offline.
     """
 
     policies: tuple[Policy, ...]

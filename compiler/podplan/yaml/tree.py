@@ -1,7 +1,7 @@
 """The concrete syntax tree of a document: styles, anchors, aliases and comments, for rewriting it.
 
-Data and positions are in ``Document``; this module has what that omits, from the same parser. Only for texts
-without syntax errors.
+Data and positions are in ``document.Document``; this module has what that omits, from the same parser. Only
+for texts without syntax errors.
 """
 
 from __future__ import annotations

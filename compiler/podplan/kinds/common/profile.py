@@ -182,7 +182,7 @@ def _diagnose_unused_field(
 def require_choice(
     field_cursor: Cursor, choices: tuple[str, ...], spec: Cursor, diagnostics: list[Diagnostic]
 ) -> Cursor | None:
-    """``place``, or None with a problem when its value is not one that the kind has."""
+    """Return ``field_cursor``, or None with a diagnostic if its value is not one of ``choices``."""
     if not field_cursor.exists or field_cursor.value in choices:
         return field_cursor
     choice_text = join_words(list(choices), "or")

@@ -33,7 +33,7 @@ class ColossalAILine(NamedTuple):
     job: LoweredJob
 
     def locate_word(self, word: Word) -> tuple[Path, TracedDocument | None, ReplicaGroup | None]:
-        """Where a word stands, in the CR or in the Pod of the launcher."""
+        """The path of a word, in the CR or in the Pod of the launcher."""
         if word.path[:1] == ("spec",):
             return word.path, self.job.cr, None
         return self.launch.locate_word(word), self.launch.group.doc, self.launch.group

@@ -1,7 +1,7 @@
-"""What checks about all jobs together have in common.
+"""What all cross-job checks have in common.
 
-Such a check is called once. It sees what the jobs left behind, plain data by the number of the job, and has
-the few jobs made again that it has something to say of, or that it points at.
+Such a check is called once. It gets the summaries of the jobs, plain data by the number of the job, and
+rebuilds the few jobs that it reports or points at.
 """
 
 from __future__ import annotations

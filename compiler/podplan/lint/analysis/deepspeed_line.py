@@ -17,14 +17,17 @@ _RUN_FORM_OPTIONS = {"python": [], "module": ["--module"], "exec": ["--no_python
 
 
 class DeepSpeedLine(NamedTuple):
-    """What deepspeed reads of ``words``; ``custom`` where the whole command was written by hand."""
+    """The command line that deepspeed parses from ``words``.
+
+    ``is_custom`` if customCommand states the whole command.
+    """
 
     command_line: deepspeed.DeepSpeedCommand
     words: tuple[Word, ...]
     is_custom: bool
 
     def locate_word(self, word: Word) -> Path:
-        """Where a word of the line stands in the CR."""
+        """The path of a word of the line in the CR."""
         if self.is_custom:
             return TextPath((*_CONFIG_PATH, "customCommand"), (word.start, word.end))
         return word.path or _CONFIG_PATH

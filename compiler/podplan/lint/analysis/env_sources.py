@@ -1,4 +1,4 @@
-"""What the variables of a container are set to, as far as the lowered Pod tells.
+"""The values of the variables of a container, as far as the lowered Pod has them.
 
 Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
 """
@@ -18,10 +18,11 @@ _KEY_REFERENCE_KINDS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"
 
 
 class EnvValue(NamedTuple):
-    """The values of a variable in the first and the last Pod of a group, None where they are not known.
+    """The value of a variable in the Pods of a replica group.
 
-    ``shown`` says in words what it is set to. A value ``of_pod`` is another one in each Pod; it may be an
-    IP address.
+    ``texts`` are its values in the first and the last Pod, None if they are not known. ``description`` states
+    in messages what the variable is set to. A value that ``is_per_pod`` is a field of the Pod that is only
+    known in the cluster, and ``is_address`` if that field is an IP address.
     """
 
     texts: tuple[str, str] | None

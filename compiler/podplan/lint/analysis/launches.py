@@ -59,7 +59,7 @@ class ContainerLaunch(NamedTuple):
         return resolve_environment(self.container, self.metadata)
 
     def locate_word(self, word: Word) -> Path:
-        """Where a word stands in the Pod."""
+        """The path of a word in the Pod."""
         return below(self.path, word.place)
 
     @property
@@ -164,9 +164,10 @@ def find_only_assignment(launch: ContainerLaunch, name: str) -> str:
 
 
 def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -> bool:
-    """Whether it is a script that python runs as the only process, as far as its options tell.
+    """Whether a launch is a script that python runs as the only process, as far as its options show.
 
-    With ``modules`` also one that python runs as a module, unless its package is known to start others.
+    With ``allow_modules`` also a module that python runs, unless its package is known to start other
+    processes.
     """
     invocation = launch.invocation
     script = invocation.script

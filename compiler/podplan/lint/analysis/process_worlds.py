@@ -19,7 +19,7 @@ from podplan.lint.target import LoweredJob
 
 
 class ProcessWorld(NamedTuple):
-    """A launch with the nodes and the processes on each of them that it asks for, both at least 1.
+    """A launch with the nodes that it requests and the processes on each of them, both at least 1.
 
     ``arguments`` are the words that its script gets.
     """
@@ -79,7 +79,7 @@ def _count_by_accelerate(parsed: AccelerateCommand) -> tuple[int, int] | None:
 
 
 def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[int, int] | None:
-    """All hosts of the hostfile, each with the processes that the line asks for."""
+    """All hosts of the hostfile, each with the processes that the command line requests."""
     limits = (parsed.include, parsed.exclude, parsed.nodes)
     if not parsed.command_line.is_certain or parsed.hosts or any(limits):
         return None
@@ -88,7 +88,7 @@ def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[in
 
 
 def _count_by_hostfile(job: LoweredJob, parsed: DeepSpeedCommand) -> tuple[int, int] | None:
-    """All hosts and slots of the hostfile; None where deepspeed is told to use some of them."""
+    """All hosts and slots of the hostfile; None if options may select some of them, or if slots differ."""
     hosts = read_hostfile(job)
     limits = (parsed.include, parsed.exclude, parsed.nodes, parsed.processes)
     slots = {each.slots for each in hosts}

@@ -44,7 +44,7 @@ class QuotingRegime(NamedTuple):
 
 
 def parse_deepspeed_version(image: object) -> Version | None:
-    """The version of DeepSpeed that the tag of a DeepSpeed image tells; None where it tells none."""
+    """The version of DeepSpeed in the tag of a DeepSpeed image; None if the tag has none."""
     if not isinstance(image, str):
         return None
     path, _, tag = image.partition("@")[0].rpartition(":")
@@ -120,7 +120,7 @@ def is_plain_word(word: str) -> bool:
 
 @lru_cache(maxsize=512)
 def survives_transmission(word: str, regime: QuotingRegime) -> bool:
-    """Whether a worker gets a word as it is, or as it was quoted by hand."""
+    """Whether a worker receives a word as it is, or as it was quoted for the shell of the worker."""
     if is_plain_word(word):
         return True
     received = transmit_word(word, regime)
@@ -143,9 +143,9 @@ def _is_quoted_by_hand(word: str, received: str) -> bool:
 def suggest_spelling(
     text: str, regimes: tuple[QuotingRegime, ...], expand_word: Callable[[str], str] = lambda word: word
 ) -> str:
-    """How to write a word so that the workers get it under all of ``regimes``; "" for no simple way.
+    """Return how to write a word so that the workers receive it under all ``regimes``; "" for no simple way.
 
-    ``expanded`` is what becomes of a word before it is sent.
+    ``expand_word`` returns a word as it is before it is sent.
     """
     option, equals, value = text.partition("=") if text.startswith("-") else ("", "", text)
     expected = ReceivedWords((expand_word(text),))

@@ -17,10 +17,11 @@ _SEQUENCE_PATTERN = compile_lazily(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([
 
 
 class ReceivedWords(NamedTuple):
-    """What arrives: the words, or why there are none.
+    """The words that a program on another host gets from the shell there, or why that is not certain.
 
-    ``fault`` says what a shell cannot read. ``ends`` is the operator at which the shell takes the text for
-    the end of the command. ``replaced`` is what the shell replaces by something only known there.
+    ``error`` is what the shell cannot parse. ``terminator`` is the operator at which it ends the command.
+    ``substitution`` is the text that it replaces by a value that is only known there. If it ``absorbs_next``,
+    the next word becomes part of the last one.
     """
 
     words: tuple[str, ...] = ()
@@ -68,7 +69,7 @@ def _find_substitution(pieces: tuple[Piece, ...]) -> str:
 
 
 def _to_characters(pieces: tuple[Piece, ...]) -> list[_Character]:
-    """The characters of a word; an empty one stands for quotes with nothing between, which keep a word."""
+    """The characters of a word; an empty one represents quotes with nothing between, which keep a word."""
     characters: list[_Character] = []
     for piece in pieces:
         characters += [(char, piece.is_quoted) for char in piece.text] or [("", piece.is_quoted)]

@@ -1,4 +1,4 @@
-"""What a container asks for, as numbers that policies compare."""
+"""The resources that a container requests, as numbers that policies compare."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def list_init_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, A
 
 
 def list_resources(group: ReplicaGroup) -> list[str]:
-    """The names of all that a Pod and its containers ask for, in the order written."""
+    """The names of all resources that a Pod and its containers request, in the order written."""
     holders = (_get_pod_spec(group), *(c for _, c in (*list_containers(group), *list_init_containers(group))))
     names = (
         name
@@ -125,7 +125,7 @@ def _get_pod_spec(group: ReplicaGroup) -> dict[str, Any]:
 
 
 def find_resource_path(group: ReplicaGroup, resource: str) -> Path | None:
-    """Where a Pod asks for a resource: as a whole, or in the container that asks for most of it."""
+    """Where a Pod requests a resource: as a whole, or in the container that requests most of it."""
     for section in ("requests", "limits"):
         if pod_resources.is_supported(resource) and resource in get_resource_entries(
             _get_pod_spec(group), section

@@ -55,7 +55,7 @@ class Given(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An option with the document that it stands in, and its place there."""
+    """An option with its document and its path there."""
 
     option: Given
     doc: TracedDocument

@@ -14,5 +14,5 @@ def is_runtime_variable(name: str) -> bool:
 
 
 def is_exported_automatically(name: str) -> bool:
-    """Whether Open MPI hands a variable on without being told, or only a launcher reads it."""
+    """Whether Open MPI exports a variable without an option, or only a launcher reads it."""
     return is_runtime_variable(name) or _OPEN_MPI_VARIABLE.match(name) is not None

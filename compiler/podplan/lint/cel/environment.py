@@ -83,7 +83,7 @@ def check_expression(text: str) -> Any:
 
 
 def compile_expression(text: str) -> Any:
-    """The expression to evaluate with ``value_of``. Raises CelError."""
+    """Return the expression for ``evaluate_expression``. Raises CelError."""
     try:
         return _get_runner().deserialize(check_expression(text).serialize())
     except RuntimeError as error:
@@ -110,7 +110,7 @@ def evaluate_expression(expression: Any, values: Any) -> Any:
 
 
 def simplify_error_message(message: str) -> str:
-    """The first line of a message of the evaluator, without its status code, ready to stand in a sentence."""
+    """Return the first line of a message of the evaluator, without its status code, for use in a sentence."""
     text = _STATUS_PATTERN.sub("", message.strip().splitlines()[0] if message.strip() else "").strip()
     text = text.replace(" (in container '')", "").replace("mismatched input '<EOF>'", "the expression ends")
     text = re.sub(r" expecting \{.*", "", text)
@@ -181,7 +181,10 @@ def _build_environment(
     types: Mapping[str, Any],
     descriptor_pool: Any = None,
 ) -> Any:
-    """An environment with functions of ours; ``more`` are overloads of functions that it has already."""
+    """Return an environment with further functions.
+
+    ``extended_functions`` are overloads of functions that CEL has already.
+    """
     extension_list = ", ".join(f"{{name: {name}, version: latest}}" for name in extensions)
     return cel.NewEnv(
         descriptor_pool=descriptor_pool,
@@ -209,7 +212,7 @@ def _build_declarations(overloads: Iterable[Overload]) -> list[Any]:
 
 
 def _build_comparisons() -> list[Any]:
-    """Comparing numbers of two types: the runtime can, the checker has to be told."""
+    """Return declarations for comparing numbers of two types, which only the checker needs."""
     return [
         cel.FunctionDecl(
             operator,

@@ -36,7 +36,7 @@ _TYPE_LABELS = {"BOOL": "true or false", "STRING": "a text"}
 
 
 class CompiledRules(NamedTuple):
-    """Rules ready to run; where there are faults, nothing of them runs."""
+    """Rules ready to run; if there are errors, none of them runs."""
 
     validations: tuple[tuple[Any, Any], ...]
     variables: tuple[tuple[str, bool, Any], ...]
@@ -50,7 +50,10 @@ def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
 
 
 def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
-    """What the rules say about the object in bindings that ``values.bounded`` made. Raises LimitExceeded."""
+    """Return the verdict of the rules about ``bindings``, which ``values.copy_within_limits`` has copied.
+
+    Raises LimitExceeded.
+    """
     compiled = _compile_rules(rules)
     if compiled.errors:
         return Verdict(errors=compiled.errors)
@@ -176,7 +179,7 @@ def _compile_rules(rules: CelRules) -> CompiledRules:
 def _compile_variable(
     path: Path, variable: NamedExpression, optional_variables: dict[str, bool], errors: list[ExpressionError]
 ) -> tuple[bool, Any]:
-    """Whether a variable is an optional, and its expression; enters it in ``optional``."""
+    """Return whether a variable is an optional, and its expression; add it to ``optional_variables``."""
     try:
         _require_valid_expression(variable.expression, optional_variables)
         is_optional = check_expression(variable.expression).return_type().name().startswith("optional_type")

@@ -1,4 +1,4 @@
-"""Rules over one object, judged in a process of its own; the way into this package."""
+"""Evaluates rules over one object in a separate process; the entry point of this package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORKER_CODE = (
 
 
 class _CelProcess(NamedTuple):
-    """The running process, and the keys of the rules that it has been told."""
+    """The running process, and the keys of the rules that were sent to it."""
 
     process: subprocess.Popen[str]
     rule_keys: dict[CelRules, int]
@@ -42,17 +42,17 @@ _processes: dict[
 
 
 def evaluate_rules(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
-    """What the rules say about an object.
+    """Return the verdict of the rules about an object.
 
-    ``bindings`` are object, oldObject, request, params and namespaceObject, plain data; what is missing is
-    null. Raises UsageError without the extra, and LimitExceeded when a bound is reached.
+    ``bindings`` are object, oldObject, request, params and namespaceObject, plain data; a missing one is
+    null. Raises UsageError without the extra, and LimitExceeded.
     """
     names = ("object", "oldObject", "request", "params", "namespaceObject")
     return _request_verdict(rules, {name: copy_within_limits(bindings.get(name)) for name in names})
 
 
 def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
-    """The expressions of the rules that do not compile. Raises like ``judge``."""
+    """Return the expressions of the rules that do not compile. Raises as ``evaluate_rules`` does."""
     return _request_verdict(rules, None).errors
 
 

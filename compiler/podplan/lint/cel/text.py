@@ -40,7 +40,7 @@ def iter_object_paths(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def rename_variable(text: str, name: str, new_name: str) -> str:
-    """``text`` with a variable called ``instead`` of ``name``; fields of that name stay."""
+    """Return ``text`` with the variable ``name`` renamed to ``new_name``; fields called ``name`` stay."""
     pieces, copied_until = [], 0
     for match in re.finditer(rf"(?<![\w.]){name}(?!\w)", blank_literals(text)):
         pieces += [text[copied_until : match.start()], new_name]
@@ -49,10 +49,10 @@ def rename_variable(text: str, name: str, new_name: str) -> str:
 
 
 def rewrite_for_runtime(text: str, optional_variables: Set[str]) -> str:
-    """``text`` as it is evaluated.
+    """Return ``text`` as it is evaluated.
 
-    An optional cannot be handed to the evaluator, neither as a variable nor as the result of a function of
-    ours. Both are lists of at most one value instead, and ``[?0]`` makes an optional of such a list.
+    The evaluator accepts no optional as a variable, nor as the result of a function in Python. Both are lists
+    of at most one value instead, and ``[?0]`` makes an optional of such a list.
     """
     code = blank_literals(text)
     ends = [found.end() for found in _VARIABLE_PATTERN.finditer(code) if found[1] in optional_variables]

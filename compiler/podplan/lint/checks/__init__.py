@@ -1,12 +1,12 @@
-"""How policies are decided: by a named check, a JSON Schema, or CEL.
+"""How policies are evaluated: by a named check, a JSON Schema, or CEL.
 
-A check is a function of a subject and the params of the policy that yields hits. It lives in a module of this
-folder and registers itself there (``registration``). ``index`` has the module of each check, so that a run
-imports only what its policies name.
+A check is a function of a target and the params of the policy that yields violations. It is in a module of
+this folder and registers itself there (``registration``). ``index`` has the module of each check, so that a
+run imports only the modules that its policies name.
 
-A check about all jobs together is two functions: one says what a job leaves behind for it, plain data and
-little of it, and the other is called once with what jobs left. What is left has ``keys`` and a ``owner``: of
-a job that has no key in common with another owner there is nothing to say, and the check is not told of it.
+A cross-job check is two functions: one returns a summary of a job, plain and small data, and the other is
+called once with the summaries. A summary has keys and an owner: a job that has no key in common with another
+owner has no violation, and the check does not get its summary.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from podplan.lint.policy import Policy
 from podplan.lint.target import LoweredJob, Target, Violation
 
 Check = Callable[[Target, Mapping[str, Any]], Iterable[Violation]]
-# Of what jobs left and of a job, by their numbers; the hits, each with the number of the job it is said of.
+# Of the summaries of jobs, and a function that rebuilds a job by its number: violations with these numbers.
 CrossJobCheck = Callable[[Mapping[int, Any], Callable[[int], LoweredJob]], Iterable[tuple[int, Violation]]]
 
 
 def resolve_check(policy: Policy) -> Check:
-    """The function that decides a policy; one that is no check has its params with it."""
+    """Return the function that evaluates a policy; for a schema or CEL it has the policy bound to it."""
     if policy.evaluator == "check":
         return load_check(policy.body)
     if policy.evaluator == "schema":
@@ -46,20 +46,20 @@ def load_check(name: str) -> Check:
 
 
 def load_cross_job_check(name: str) -> CrossJobCheck:
-    """The same for a check about all jobs together."""
+    """Return the cross-job check called ``name``."""
     function: CrossJobCheck = load_registered_check(name).function
     return function
 
 
 def summarize_job(name: str, job: LoweredJob) -> Any:
-    """What a job leaves for a check about all jobs."""
+    """Return the summary of a job for a cross-job check; None if the check does not need the job."""
     summarize = load_registered_check(name).summarize
     assert summarize is not None
     return summarize(job)
 
 
 def keeper(name: str) -> Any:
-    """What keeps of the variants of a profile what a check about all of them needs."""
+    """Return a new object that keeps what a check needs of all variants of a profile."""
     build_keeper = load_registered_check(name).keeper
     assert build_keeper is not None
     return build_keeper()

@@ -34,9 +34,9 @@ _IDENTITY_PATHS = (
 
 
 def evaluate_cel_policy(policy: Policy, target: Target) -> Iterator[Violation]:
-    """One hit for each validation that is false; ``message`` is what the validation says.
+    """Yield a violation for each validation that is false; ``message`` is the message of the validation.
 
-    Where an expression does not compile or fails, raises PolicyError after the hits. Raises UsageError
+    If an expression does not compile or fails, raises PolicyError after the violations. Raises UsageError
     without the extra, and LimitExceeded.
     """
     rules = build_rules(policy.body, is_secret=target.doc.data.get("kind") == "Secret")

@@ -15,7 +15,7 @@ from podplan.redaction.redactor import REDACTED, build_redactor, redact_data
 
 
 def evaluate_schema_policy(policy: Policy, target: Target) -> Iterator[Violation]:
-    """One hit for each place that the schema refuses; ``value`` is what stands there, secrets as stars."""
+    """Yield a violation for each place that the schema rejects; ``value`` is the redacted value there."""
     for error in _get_validator(json.dumps(policy.body, sort_keys=True)).iter_errors(target.data):
         path = tuple(error.instance_path)
         yield Violation(path, {"value": _format_value(target.doc.data, (*target.base_path, *path))})

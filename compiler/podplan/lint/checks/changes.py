@@ -172,7 +172,10 @@ def _list_scalars(value: Any) -> list[Any]:
 
 
 def _format_plain_value(value: Any, other_value: Any) -> str:
-    """A value as text, and of a list the words from the last on that ``other`` has too; "" without any."""
+    """Return a value as text, "" for a mapping or null.
+
+    Of a list, return only the words from the last one that it has in common with ``other_value``.
+    """
     if isinstance(value, list):
         own_words, other_words = _list_words(value), _list_words(other_value)
         start = max(0, _count_common_prefix(own_words, other_words) - 1)

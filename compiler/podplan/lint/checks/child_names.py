@@ -129,7 +129,7 @@ class ChildrenSummary(NamedTuple):
 
 
 def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
-    """What a job lowers to; None where no other can have the same, as for ``name_left``."""
+    """Return the names of the lowered objects of a job; None if no other job can have them."""
     name_summary = summarize_name(job)
     # A name that the API server completes is nobody else's.
     data = (group.doc.data for group in job.groups if "name" in group.doc.data["metadata"])

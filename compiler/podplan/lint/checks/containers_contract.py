@@ -277,7 +277,7 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
 
 @check()
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable that one container sets twice, to different values; values ``name`` and ``count``."""
+    """A variable that one container sets twice, to different values; value ``name``."""
     for replica_spec in get_replica_specs(target.job):
         for container in (
             *list_written_containers(replica_spec),

@@ -261,7 +261,10 @@ def _find_options_end(words: Sequence[str]) -> int:
 
 
 def _explain_several_words(line: ExecCommand, index: int, program_index: int | None, options_end: int) -> str:
-    """Why a word is taken for several, "" where it is one. ``options`` is where those of the program end."""
+    """Return why a word appears to be several words, or "" if it is one.
+
+    The options of the program end at the index ``options_end``.
+    """
     word, previous_word = line.texts[index], line.texts[index - 1] if index else ""
     if not word.strip() or len(word.split(None, 1)) < 2:
         return ""

@@ -179,7 +179,7 @@ def _folders(path: str) -> list[str]:
 
 @check()
 def preparation_as_sidecar(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A sidecar of which all programs end. Values: ``container``, ``program``, ``effect``."""
+    """A sidecar of which all programs end. Values: ``container``, ``program``, ``when``."""
     group = subject.group
     if group is None or is_mode_enabled(subject.job, "debug"):
         return

@@ -46,7 +46,7 @@ _WAITING_COMMAND = compile_lazily(
 def worker_without_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command of workers that replaces that of the controller.
 
-    Values: ``type``, ``program``, ``own`` (what the controller starts), ``effect``, ``help``.
+    Values: ``type``, ``program``, ``own`` (what the controller starts), ``effect``, ``instead``.
     """
     has_ssh = has_trait(target.job, "ssh")
     for group in _iter_worker_groups(target.job):

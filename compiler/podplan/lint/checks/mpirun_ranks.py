@@ -32,9 +32,10 @@ _ONE_GPU_OPTION = ("-g", "--ngpus")  # of the tests of NCCL
 
 
 class _RankCount(NamedTuple):
-    """The processes of a line: in all, on each worker with its GPUs, and on all workers; None where unknown.
+    """The processes that mpirun starts: ``processes`` in all and ``per_worker``; None if unknown.
 
-    ``path`` is the place that says how many are on each worker, in the CR if there is no ``option`` for it.
+    ``places`` is how many processes the workers have slots for. ``path`` states how many are on each worker:
+    an option if ``has_option``, else a field of the CR.
     """
 
     launch: ContainerLaunch

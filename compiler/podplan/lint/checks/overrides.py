@@ -87,7 +87,7 @@ def _find_equal_values(doc: TracedDocument) -> tuple[tuple[DocumentPath, Documen
 
 
 def _uncovers_other_value(overlay_place: DocumentPath, value: Any) -> bool:
-    """Whether another value comes to light without the one at ``over``, as that of a base's environment."""
+    """Whether another value takes effect, such as that of a base, without the one at ``overlay_place``."""
     losing_places = (
         place
         for step in trace_to_source(overlay_place.doc, overlay_place.path)

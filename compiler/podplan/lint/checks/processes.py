@@ -39,9 +39,11 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 
 class ProcessCount(NamedTuple):
-    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so.
+    """The processes that ``launcher`` starts in each Pod of ``group``, and the ``path`` that states how many.
 
-    ``gpus`` are those that they see, at ``gpus_path``, of ``asked`` that the Pod has.
+    ``gpus`` are those that the processes see, stated at ``gpus_path``; ``requested_gpus`` are those that the
+    Pod requests. The count ``is_restricted`` if the command sets CUDA_VISIBLE_DEVICES, or runs the program in
+    the background. ``cr_path`` is the path in the CR that states the count, if it does.
     """
 
     processes: int

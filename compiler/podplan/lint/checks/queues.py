@@ -246,7 +246,10 @@ def _find_possibly_exceeded(summaries: Mapping[int, QueueDemand]) -> list[tuple[
 def _group_requests(
     summaries: Mapping[int, QueueDemand], selected: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], list[JobRequest]]:
-    """What jobs ask of the ``wanted`` queues and resources, largest first; of variants the largest."""
+    """Return the requests of jobs for the ``selected`` queues and resources, largest first.
+
+    Of the variants of a job only the largest request counts.
+    """
     largest: dict[tuple[str, str], dict[JobIdentity, JobRequest]] = {key: {} for key in selected}
     for number, demand in summaries.items() if selected else ():
         for resource, requested, quota in demand.requests:

@@ -1,4 +1,4 @@
-"""How a check registers itself: a decorator at the function, with the schema of its params beside it."""
+"""Registers checks: a decorator of the function, with the schema of its params."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Schema = Mapping[str, Any]
 class RegisteredCheck(NamedTuple):
     """A check: ``params`` is the JSON Schema of its params, None where it has none.
 
-    ``summarize`` is for a check about all jobs: what a job leaves for it, little and plain data, or None.
-    ``keeper`` is for a check about all variants of a profile: what it keeps of each of them, with ``add()``.
-    ``aliases`` are former names, which policies of users may still have.
+    ``summarize`` belongs to a cross-job check: it returns the summary of a job, small and plain data, or
+    None. ``keeper`` belongs to a check about all variants of a profile: its result collects them with
+    ``add()``. ``aliases`` are former names, which custom policies may still have.
     """
 
     function: Callable[..., Any]

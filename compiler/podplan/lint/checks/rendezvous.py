@@ -58,10 +58,11 @@ _OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name"
 
 
 class RendezvousHost(NamedTuple):
-    """A host that processes meet at: who is told, in how many Pods, and where it is written.
+    """A host where the processes of a launcher find each other, and where it is written.
 
-    ``written`` is false where nobody gave a host, and the launcher has its own. ``by_rank`` says that only
-    the node of rank 0 opens the port. ``own`` is how a reference names the Pod that it is resolved in.
+    ``pods`` is the number of Pods that use it. ``is_written`` is false if nobody states a host and the
+    launcher has a default. If it ``needs_rank_zero``, only the node of rank 0 opens the port. ``own``
+    describes a host by which each Pod names itself, "" for any other.
     """
 
     host: str

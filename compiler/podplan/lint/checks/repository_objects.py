@@ -83,7 +83,7 @@ def claims_left(job: LoweredJob) -> Left | None:
 def claim_not_shareable(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
-    Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
+    Values: those of ``hit_of_claim``, ``mode``, ``who``.
     """
     for number, need, _, offered in _met(left):
         modes = _together(left, offered)

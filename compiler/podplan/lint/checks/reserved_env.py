@@ -154,7 +154,7 @@ def _compare_values(
 ) -> str:
     """Whether Pods get another value than the controller's: "differs", "unknown", or "" for the same.
 
-    ``given`` and ``written`` are the numbers of the two variables.
+    ``controller_index`` and ``written_index`` are the indices of the two variables in ``env``.
     """
     expected, actual = (
         env_sources.read_env_value(group, path, number) for number in (controller_index, written_index)

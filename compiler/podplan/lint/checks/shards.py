@@ -49,7 +49,11 @@ _SHARED_VOLUMES = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi")
 
 
 class Share(NamedTuple):
-    """The parts that the replicas of a launch take, from ``first`` to ``last``, of ``count``."""
+    """The parts of the data that the replicas of a launch process, from ``first`` to ``last``.
+
+    ``number_option`` states the number of the part and ``count_option`` that of all parts; ``noun`` names a
+    part.
+    """
 
     launch: ContainerLaunch
     noun: str

@@ -40,9 +40,9 @@ _SHELL_VARIABLE = compile_lazily(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
 
 
 class SentWord(NamedTuple):
-    """A word on its way to the workers: where and how it is written, what it is by then, how it is sent.
+    """A word that a launcher sends to the workers: as written at ``path``, as sent, and how it is quoted.
 
-    ``by_hand``: it stands among others in a command that somebody wrote as one text.
+    It ``is_handwritten`` if it is part of a command that is written as one text.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""Where the settings of a Pod's security stand: in its securityContext and in those of its containers."""
+"""Where a Pod states its security settings: in its securityContext and in those of its containers."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def is_in_user_namespace(pod: Any, minor: int) -> bool:
 
 
 def is_windows_pod(pod: Any, minor: int) -> bool:
-    """Whether the Pod is for Windows, where Kubernetes 1.25 and later ask for no setting of Linux."""
+    """Whether the Pod is for Windows, where Kubernetes 1.25 and later require no setting of Linux."""
     return minor >= 25 and as_mapping(get_spec(pod).get("os")).get("name") == "windows"
 
 
 def truncate_value(value: Any) -> str:
-    """``value`` for a message, on one line and of bounded length."""
+    """Return ``value`` for a message, on one line and truncated."""
     text = " ".join(str(value).split())
     return truncate(text, MAX_SHOWN_LENGTH)

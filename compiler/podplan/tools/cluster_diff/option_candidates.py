@@ -1,6 +1,6 @@
 """Proposes values for lowering options from the real objects; each proposer yields ids with values.
 
-A proposal costs little, and is adopted only if lowering with it leaves fewer differences (``adoption``).
+A proposal costs little, and ``adoption`` accepts it only if lowering with it leaves fewer differences.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The effects of a change of the repository on its jobs: two revisions compared as data, and aggregated.
 
 ``repository_state.Tree`` has facts of every compiled and lowered job of one revision, ``comparison.compare``
-returns a ``model.Diff`` (impact, jobs, changes), and ``report.diff_text``, ``diff_markdown`` and
-``diff_json`` render it.
+returns a ``model.Diff`` (impact, jobs, changes), and podplan.report.diff_text, diff_markdown and diff_json
+render it.
 
 Objects are paired by identity (group, kind, namespace, name, environment), so that moving and renaming files
 is no change. Values are compared as data: quantities by amount, entries of lists by name.

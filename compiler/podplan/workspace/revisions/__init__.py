@@ -1,8 +1,8 @@
 """Revisions of a git repository: resolving names to commits, changes since a commit, and its files.
 
-``root`` is always the top level of a work tree, as ``find_root`` returns it. Nothing is written to the
-repository, nothing is fetched, and no program that the repository configures is run (see ``git``). Failures
-are a UsageError that says what to do.
+``root`` is always the top level of a work tree, as podplan.workspace.files.find_root returns it. Nothing is
+written to the repository, nothing is fetched, and no program that the repository configures is run (see
+``git``). Failures are a UsageError that says what to do.
 
 A *base* is written as on the command line: ``main`` is the merge base of HEAD and ``main``, as a pull request
 shows it, and ``main..`` is the commit ``main`` itself, as in ``git diff main``.

@@ -39,8 +39,8 @@ def extract_tree(
     """Yield a temporary folder with the files of a commit that podplan may read, usable as a root.
 
     Symbolic links stay links, so that readers decide whether they lead outside. Submodules are skipped.
-    ``commit`` is a full hash, as ``resolve_commit`` and ``resolve_base`` return it; ``excluded`` are paths to
-    skip. ``all_files`` extracts what other tools may read, too, such as the files of a ConfigMap.
+    ``commit`` is a full hash; ``excluded`` are paths to skip. ``all_files`` extracts what other tools may
+    read, too, such as the files of a ConfigMap.
 
     Raises UsageError: if git fails. Raises LimitExceeded: if the revision is too big.
     """

@@ -1,8 +1,8 @@
 """The libraries that Kubernetes adds to CEL, as tables of overloads with plain Python functions behind them.
 
-Values of Kubernetes' own types (Quantity, IP, …) are maps of one entry named after the type, made by
-``tagged``: the evaluator cannot hold types of ours, but it compares maps. The checker knows the real types,
-so that ``quantity('1') + 1`` is refused as in Kubernetes.
+Values of Kubernetes' own types (Quantity, IP, …) are maps of one entry named after the type, built by
+``tag_value``: the evaluator cannot represent other types, but it compares maps. The checker knows the real
+types, so that ``quantity('1') + 1`` is refused as in Kubernetes.
 
 Source: https://kubernetes.io/docs/reference/using-api/cel/ and
 https://pkg.go.dev/k8s.io/apiserver/pkg/cel/library.
@@ -18,11 +18,11 @@ Tagged = dict[str, Any]
 
 
 class Overload(NamedTuple):
-    """One way to call a function.
+    """One signature of a function.
 
-    ``takes`` and ``gives`` are names of types: those of CEL (string, int, list, any, …) or of Kubernetes
-    (Quantity, …). ``member`` is for ``a.name(b)``, where ``a`` is the first argument. ``does`` raises
-    ValueError with a sentence; the evaluator makes an error of it.
+    ``parameter_types`` and ``result_type`` are names of types: those of CEL (string, int, list, any, …) or of
+    Kubernetes (Quantity, …). A function that ``is_member`` is called as a method of its first argument.
+    ``implementation`` raises ValueError with a message, which becomes an error of the evaluator.
     """
 
     name: str
@@ -38,12 +38,12 @@ def tag_value(type_: str, value: object) -> Tagged:
 
 
 def is_tagged(type_: str, value: object) -> bool:
-    """Whether a value was made by ``tagged`` for the type."""
+    """Whether a value was built by ``tag_value`` for the type."""
     return isinstance(value, dict) and type_ in value and len(value) == 1
 
 
 def make_predicate(function: Callable[..., Any]) -> Callable[..., bool]:
-    """The function that tells whether ``function`` takes its argument: isQuantity for quantity."""
+    """Return the function that returns whether ``function`` accepts its argument: isQuantity for quantity."""
 
     def is_valid(*arguments: Any) -> bool:
         try:

@@ -1,7 +1,7 @@
 """format.dns1123Label().validate(text): https://pkg.go.dev/k8s.io/apiserver/pkg/cel/library#Format.
 
-``validate`` and ``format.named`` give optionals in Kubernetes. A function of ours cannot, so they give a list
-of at most one value here, and ``text.runtime_text`` asks for its [?0].
+``validate`` and ``format.named`` return optionals in Kubernetes. A function in Python cannot, so they return
+a list of at most one value here, and podplan.lint.cel.text.rewrite_for_runtime adds ``[?0]``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def find_first(text: str, pattern: str) -> str:
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """All matches, or the first ``most`` of them."""
+    """Return all matches, or the first ``limit`` of them if it is not negative."""
     if _evaluate_regex("text.matches(pattern)", "", f"^(?:{pattern})$"):
         raise ValueError("podplan does not support findAll() with a pattern that matches the empty text")
     matches = list(_evaluate_regex("regex.extractAll(text, pattern)", text, _remove_capture_groups(pattern)))
