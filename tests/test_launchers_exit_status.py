@@ -43,7 +43,7 @@ STRINGS = [
     ("python t.py || { echo failed; exit 1; }", ""),
     ("python t.py || exit 1", ""),
     ("python t.py || python t.py --resume", ""),
-    ("python t.py &", "background"),
+    ("python t.py &", "ended"),
     ("python t.py & wait", "wait"),
     ("python t.py & wait $!", ""),
     ("python t.py & python t.py & wait", "wait"),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import below
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.processes import Process, ShellString
@@ -19,7 +20,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 # The shell prints elsewhere.
-_ELSEWHERE = re.compile(r"\bBASH_XTRACEFD=|\bexec\s+2>")
+_ELSEWHERE = compile_lazily(r"\bBASH_XTRACEFD=|\bexec\s+2>")
 
 
 @check()
