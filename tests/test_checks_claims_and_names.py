@@ -194,7 +194,7 @@ def test_an_inventory_of_any_shape_is_no_reason_to_stop(junk: object) -> None:
     pod["containers"][0]["resources"] = {"limits": {"cpu": 1, "nvidia.com/gpu": 2}}
     pod["containers"][0]["envFrom"] = [{"secretRef": {"name": "train"}}]
     # All at once: one for each section and field is ten times as slow, and they are read by themselves.
-    inventories = [
+    inventories: list[dict[str, Any]] = [
         dict.fromkeys(SECTIONS, junk),
         {of: {name: dict.fromkeys(fields, junk)} for of, name, fields in FIELDS},
     ]

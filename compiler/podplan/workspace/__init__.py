@@ -388,7 +388,9 @@ class Loader:
 
     def find_operator_options(self, file: str, paths: tuple[str, ...] = ()) -> OperatorOptions | None:
         """Return the lowering options that Deployments of operators state, those below the root of a file or
-        in ``paths``; None if there are none."""
+        in ``paths``; None if there are none, or if the text is in no file and so in no repository."""
+        if file not in self.unsaved_texts and self._stream is None and not os.path.exists(file):
+            return None
         root = self._find_root(file)
         if (root, paths) not in self._operators:
             files = self._find_described(file, paths, OPERATORS)

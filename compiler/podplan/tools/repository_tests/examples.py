@@ -104,6 +104,9 @@ class ExampleReader(Loader):
         source = parse_yaml(emit_documents(self._cluster).encode(), "cluster.yaml")
         return [item.doc for item in classify_documents(source)]
 
+    def find_operator_options(self, _file: str, _paths: tuple[str, ...] = ()) -> None:
+        return None  # what the repository deploys does not concern an example
+
     def load_source(self, _root: str, path: str) -> SourceFile:
         if path not in self.files:
             raise FileNotFoundError(ENOENT, "it is not among the files of the example", path)
