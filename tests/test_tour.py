@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from click.testing import CliRunner
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.cli.init import EXAMPLES, STARTER_FOLDER, command
+from podplan.cli.init import EXAMPLES, STARTER_FOLDER
 from podplan.tools.formatter import format_source
 from podplan.yaml import parse_yaml
 from tests import transcripts
+from tests.command import podplan
 
 PAGE = Path(__file__).parents[1] / "docs" / "tour.md"
 
@@ -37,7 +37,7 @@ def test_profiles_of_examples_are_formatted() -> None:
 def test_an_example_is_not_written_over_files(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "cfd.yaml").write_text("mine")
-    result = CliRunner().invoke(command, ["--example", "mpi", str(tmp_path)], standalone_mode=False)
-    assert result.exception is not None
-    assert "is there already" in str(result.exception)
+    run = podplan("init", "--example", "mpi", str(tmp_path))
+    assert run.code == 2
+    assert "is there already" in run.err
     assert [path.name for path in tmp_path.rglob("*")] == ["jobs", "cfd.yaml"]
