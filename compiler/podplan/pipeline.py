@@ -266,9 +266,7 @@ def _complete_options(
 ) -> LoweringOptions:
     """Return the lowering options with what the Deployment of the operator states in the repository."""
     options = settings.lowering_options
-    doc = plan.item.doc
-    file = doc.source.file if doc.source is not None else doc.name
-    stated = reader.find_operator_options(file, settings.cluster_paths)
+    stated = reader.find_operator_options(plan.item.doc.file, settings.cluster_paths)
     if stated is None or not isinstance(cr.data, dict):
         return options
     values = stated.build_stated_values(str(cr.data.get("apiVersion")))

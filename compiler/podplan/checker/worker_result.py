@@ -9,8 +9,7 @@ from podplan.checker.run_state import CheckRun, RunData
 from podplan.core.limits import MAX_OBJECTS
 from podplan.core.typing import NamedTuple
 from podplan.lint.suppression_tracker import SuppressionState
-from podplan.workspace import FileReferences
-from podplan.workspace.dependencies import DependencyRecord, merge_record, restart_recording
+from podplan.workspace.dependencies import DependencyRecord, FileReferences, merge_record, restart_recording
 
 
 class WorkerResult(NamedTuple):

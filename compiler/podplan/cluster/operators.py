@@ -155,7 +155,7 @@ def _iter_changed(
         data = document.data if isinstance(document.data, dict) else {}
         changes = {key: data[key] for key in _KUSTOMIZE_CHANGES if key in data}
         if changes and get_text(data, "kind") in ("", "Kustomization", "Component"):
-            texts[document.source.file if document.source is not None else document.name] = str(changes)
+            texts[document.file] = str(changes)
     for file, text in texts.items():
         for operator in OPERATORS:
             if operator.image in text:

@@ -99,6 +99,11 @@ class TracedDocument:
         self.origins = origins if origins is not None else {}
         self.replica_texts = replica_texts if replica_texts is not None else {}
 
+    @property
+    def file(self) -> str:
+        """The file that the document, or the List with it, is in; without a file, the name."""
+        return self.source.file if self.source is not None else self.name
+
     def __repr__(self) -> str:
         return f"Doc({self.name!r})"
 

@@ -157,5 +157,5 @@ def _document_key(doc: TracedDocument) -> tuple[Any, ...]:
 
 
 def _file_name(doc: TracedDocument) -> str:
-    source = trace_to_source(doc, ())[-1].doc.source
-    return source.file if source is not None else doc.name
+    last_doc = trace_to_source(doc, ())[-1].doc
+    return last_doc.file if last_doc.source is not None else doc.name

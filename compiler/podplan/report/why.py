@@ -294,7 +294,7 @@ def _format_place(place: DocumentPath) -> str:
 def _build_step(step: TraceStep, secrets: Redactor) -> dict[str, Any]:
     doc, path, origin = step
     entry: dict[str, Any] = {
-        "document": doc.source.file if doc.source is not None else doc.name,
+        "document": doc.file,
         "path": to_json_pointer(path),
         "value": None if _is_secret(doc, path) else _redact_value(doc, path, secrets),
     }

@@ -6,18 +6,25 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from sys import intern
 
-from podplan.cluster.kinds import MENTION as CLUSTER_MENTION
-from podplan.cluster.kinds import OPERATOR_IMAGES
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.findings import Diagnostic, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
-from podplan.core.typing import TYPE_CHECKING, NamedTuple
+from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.workspace.content_search import (
+    CLUSTER_OBJECTS,
+    INVENTORY,
+    MAPPING,
+    MENTIONS,
+    OPERATORS,
+    SearchedFolder,
+    iter_contents,
+)
+from podplan.workspace.dependencies import FileReferences
 from podplan.workspace.documents import (
     HELM_TEMPLATE,
     ClassifiedDocument,
@@ -30,10 +37,7 @@ from podplan.workspace.file_loader import build_changed_error, describe_os_error
 from podplan.workspace.files import (
     OutsideRoot,
     explain_invalid_path,
-    files_below,
     find_root,
-    is_bounded,
-    read_found_file,
     require_inside_repository,
     resolve_reference,
     to_user_path,
@@ -51,41 +55,6 @@ if TYPE_CHECKING:
 
 # Cached referenced files: base profiles serve many profiles, the source of a rendered CR serves one.
 MAX_CACHED_SOURCES = 1_000
-INVENTORY_WORD, MAPPING_WORD = b"ClusterInventory", b"WorkloadMapping"
-CLUSTER_OBJECTS = b""  # the key of files that mention a kind of podplan.cluster.kinds
-OPERATORS = b"Deployment"  # the key of files that mention the Deployment of an operator
-
-
-class SearchedFolder(NamedTuple):
-    """A folder that is searched for documents, and what is excluded there."""
-
-    path: str
-    exclude: tuple[str, ...]
-
-
-class FileReferences(NamedTuple):
-    """References that a Loader recorded: which files each file refers to, which are extended, which are
-    inventories.
-
-    ``roots`` and ``text_hashes`` have the root of each file that was read, and a hash of its text, to notice
-    a change in this run. ``referenced_files`` contain documents that CRs refer to, and the WorkloadMappings
-    of their kinds.
-    """
-
-    references: dict[str, tuple[str, ...]]
-    extended_files: set[str]
-    inventory_files: set[str]
-    roots: dict[str, str]
-    text_hashes: dict[str, int]
-    referenced_files: set[str]
-
-    def add_references(self, file: str, referenced: Iterable[str]) -> None:
-        """Record that ``file`` refers to files that many others refer to as well."""
-        known_references = self.references.get(file, ())
-        self.references[file] = (
-            *known_references,
-            *(intern(one) for one in dict.fromkeys(referenced) if one not in known_references),
-        )
 
 
 class Loader:
@@ -113,7 +82,7 @@ class Loader:
         self._references = FileReferences({}, set(), set(), {}, {}, set())
         self._first_files: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
-        self._mentions: dict[str, dict[bytes, list[str]]] = {}
+        self._mentions: dict[str, dict[str, list[str]]] = {}
         self._roots_by_folder: dict[str, str] = {}
         self._indexes: dict[tuple[str, tuple[str, ...]], DocumentIndex] = {}
         self._declared_kinds: dict[str, dict[tuple[str, str], list[KindSpec]]] = {}
@@ -167,7 +136,7 @@ class Loader:
 
     def load_base(self, reference: str, referrer: TracedDocument) -> TracedDocument | Diagnostic:
         """Load the profile or base profile that ``extends`` of ``referrer`` names, relative to that file."""
-        file = _file_of(referrer)
+        file = referrer.file
         if os.path.isabs(reference):
             return Diagnostic("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
         if reason := explain_invalid_path(reference):
@@ -203,12 +172,12 @@ class Loader:
             return self._given_inventory
         if inventory_file:
             return self._load_inventory(find_root(inventory_file), inventory_file)
-        file = _file_of(doc)
+        file = doc.file
         root = find_root(file)
         if root not in self._inventories:
             inventory_files = [
                 path
-                for path in self._find_mentions(root, file)[INVENTORY_WORD]
+                for path in self._find_mentions(root, file)[INVENTORY]
                 if self._holds_inventory(root, path)
             ]
             if len(inventory_files) > 1:
@@ -278,7 +247,7 @@ class Loader:
         specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
         for spec in specs:
             if spec.declaration is not None and declares(spec.declaration, kind):
-                self._record_shared(file, _file_of(spec.declaration))
+                self._record_shared(file, spec.declaration.file)
                 return spec
         return None
 
@@ -287,7 +256,7 @@ class Loader:
         jobs."""
         from podplan.kinds.declared.mapping import list_template_kinds
 
-        specs = (spec for specs in self._load_declared_kinds(_file_of(doc)).values() for spec in specs)
+        specs = (spec for specs in self._load_declared_kinds(doc.file).values() for spec in specs)
         return any((kind.group, kind.kind) in list_template_kinds(spec) for spec in specs)
 
     def find_same_declaration(self, mapping: TracedDocument) -> TracedDocument | None:
@@ -296,7 +265,7 @@ class Loader:
         from podplan.kinds.declared.mapping import list_declared_kinds
 
         for kind in list_declared_kinds(mapping):
-            spec = self.find_declared_kind(_file_of(mapping), kind)
+            spec = self.find_declared_kind(mapping.file, kind)
             first = spec.declaration if spec is not None else None
             if first is not None and _place_of(first) != _place_of(mapping):
                 return first
@@ -316,7 +285,7 @@ class Loader:
         """
         from podplan.workspace.references import describe_ambiguous, describe_missing, has_kind
 
-        file, kind = _file_of(referrer), str(referrer.data.get("kind"))
+        file, kind = referrer.file, str(referrer.data.get("kind"))
         if self._stream is not None and self._stream.file == file:
             for item in classify_documents(self._stream):
                 identity = identify_object(item.doc.data) if isinstance(item.doc.data, dict) else {}
@@ -396,7 +365,7 @@ class Loader:
             files = self._find_described(file, paths, OPERATORS)
             self._references.inventory_files.update(files)
             options = None
-            is_in_stream = self._stream is not None and _names_operator(self._stream.text.encode())
+            is_in_stream = self._stream is not None and MENTIONS[OPERATORS](self._stream.text.encode())
             if files or is_in_stream:
                 from podplan.cluster.operators import read_operators
 
@@ -422,14 +391,14 @@ class Loader:
         ``paths``."""
         return self._find_described(file, paths, CLUSTER_OBJECTS)
 
-    def _find_described(self, file: str, paths: tuple[str, ...], key: bytes) -> list[str]:
+    def _find_described(self, file: str, paths: tuple[str, ...], subject: str) -> list[str]:
         root = self._find_root(file)
         if not paths:
-            return self._find_mentions(root, file)[key]
+            return self._find_mentions(root, file)[subject]
         shown = self._find_first_below(root) or file
         folders = [to_user_path(os.path.realpath(one), shown) for one in paths]
-        contents = (one for folder in folders for one in _iter_contents(root, folder, (), self.unsaved_texts))
-        return [path for path, content in contents if _DESCRIBES[key](content)]
+        contents = (one for folder in folders for one in iter_contents(root, folder, (), self.unsaved_texts))
+        return [path for path, content in contents if MENTIONS[subject](content)]
 
     def find_referrers(self, file: str) -> list[str]:
         """Return the files below the root with CRs that refer to documents of a file, or whose kind it
@@ -455,7 +424,7 @@ class Loader:
         if root not in self._declared_kinds:
             from podplan.kinds.declared.mapping import build_kind_spec
 
-            sources = (self._try_load(root, path) for path in self._find_mentions(root, file)[MAPPING_WORD])
+            sources = (self._try_load(root, path) for path in self._find_mentions(root, file)[MAPPING])
             specs: dict[tuple[str, str], list[KindSpec]] = {}
             for source in (*((self._stream,) if self._stream is not None else ()), *sources):
                 for item in classify_documents(source) if source is not None else ():
@@ -466,23 +435,18 @@ class Loader:
             self._declared_kinds[root] = specs
         return self._declared_kinds[root]
 
-    def _find_mentions(self, root: str, file: str) -> dict[bytes, list[str]]:
-        """Return the files below a root that mention one of podplan's own kinds that others depend on, by
-        kind.
+    def _find_mentions(self, root: str, file: str) -> dict[str, list[str]]:
+        """Return the files below a root that mention what others depend on, by subject.
 
-        One search covers all kinds, so that each file is read once.
+        One search covers all subjects, so that each file is read once.
         """
         if root not in self._mentions:
             shown = to_user_path(root, self._find_first_below(root) or file)
-            mentions: dict[bytes, list[str]] = {INVENTORY_WORD: [], MAPPING_WORD: []}
-            mentions |= {key: [] for key in _DESCRIBES}
-            for path, content in _iter_contents(root, shown, self._exclude, self.unsaved_texts):
-                for word in (INVENTORY_WORD, MAPPING_WORD):
-                    if word in content:
-                        mentions[word].append(path)
-                for key, describes in _DESCRIBES.items():
-                    if describes(content):
-                        mentions[key].append(path)
+            mentions: dict[str, list[str]] = {subject: [] for subject in MENTIONS}
+            for path, content in iter_contents(root, shown, self._exclude, self.unsaved_texts):
+                for subject, is_mentioned in MENTIONS.items():
+                    if is_mentioned(content):
+                        mentions[subject].append(path)
             self._mentions[root] = mentions
         return self._mentions[root]
 
@@ -519,7 +483,7 @@ class Loader:
         contents = (
             one
             for folder, exclude in places
-            for one in _iter_contents(root, folder, exclude, self.unsaved_texts)
+            for one in iter_contents(root, folder, exclude, self.unsaved_texts)
         )
         return DocumentIndex(contents, lambda path: self._load_documents(root, path))
 
@@ -601,27 +565,9 @@ class Loader:
         return docs[0]
 
 
-def _describes_cluster(content: bytes) -> bool:
-    return CLUSTER_MENTION.search(content.decode("latin-1")) is not None
-
-
-def _names_operator(content: bytes) -> bool:
-    """Whether a file may have the Deployment of an operator, or what kustomize changes in it."""
-    may_hold = any(word in content for word in (b"Deployment", b"ustomiz", b"newTag"))
-    return may_hold and any(name in content for name in OPERATOR_IMAGES)
-
-
-_DESCRIBES = {CLUSTER_OBJECTS: _describes_cluster, OPERATORS: _names_operator}
-
-
 def _place_of(doc: TracedDocument) -> tuple[str, int]:
     """Return the file that a document is in, and the number of the document in it."""
-    return os.path.realpath(_file_of(doc)), doc.source.index if doc.source is not None else 0
-
-
-def _file_of(doc: TracedDocument) -> str:
-    """Return the file that a document is in; an entry of a List belongs to the file of the List."""
-    return doc.source.file if doc.source is not None else doc.name
+    return os.path.realpath(doc.file), doc.source.index if doc.source is not None else 0
 
 
 def _list_referring_kinds(documents: list[TracedDocument]) -> Iterator[str]:
@@ -631,18 +577,3 @@ def _list_referring_kinds(documents: list[TracedDocument]) -> Iterator[str]:
         kind = find_kind(data.get("apiVersion"), data.get("kind"))
         if kind is not None:
             yield from load_spec(kind).referring_kinds
-
-
-def _iter_contents(
-    root: str, folder: str, exclude: Sequence[str], unsaved_texts: Mapping[str, str]
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the YAML files below ``folder``, which is in ``root``, with their content.
-
-    Files that cannot be read are skipped: most of them have nothing to do with the checked one.
-    """
-    if os.path.commonpath((os.path.realpath(folder), root)) != root:
-        folder = root
-    for path in files_below(folder, exclude, [], "repository" if is_bounded(root) else "folder"):
-        with suppress(OSError, OutsideRoot, LimitExceeded):
-            text = unsaved_texts.get(path)
-            yield path, read_found_file(root, path) if text is None else text.encode()

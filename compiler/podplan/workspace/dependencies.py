@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from sys import intern
+
+from podplan.core.typing import NamedTuple
 
 _active_records: list[DependencyRecord] = []
 # A run that reads fewer files is faster than a lookup in the cache.
@@ -125,3 +128,28 @@ def _hash_content(content: bytes) -> str:
     from hashlib import blake2b
 
     return blake2b(content, digest_size=16).hexdigest()
+
+
+class FileReferences(NamedTuple):
+    """References that a Loader recorded: which files each file refers to, which are extended, which are
+    inventories.
+
+    ``roots`` and ``text_hashes`` have the root of each file that was read, and a hash of its text, to notice
+    a change in this run. ``referenced_files`` contain documents that CRs refer to, and the WorkloadMappings
+    of their kinds.
+    """
+
+    references: dict[str, tuple[str, ...]]
+    extended_files: set[str]
+    inventory_files: set[str]
+    roots: dict[str, str]
+    text_hashes: dict[str, int]
+    referenced_files: set[str]
+
+    def add_references(self, file: str, referenced: Iterable[str]) -> None:
+        """Record that ``file`` refers to files that many others refer to as well."""
+        known_references = self.references.get(file, ())
+        self.references[file] = (
+            *known_references,
+            *(intern(one) for one in dict.fromkeys(referenced) if one not in known_references),
+        )

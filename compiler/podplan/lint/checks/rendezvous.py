@@ -255,8 +255,9 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
 def _has_nodes_elsewhere(job: LoweredJob, rendezvous_host: RendezvousHost) -> bool:
     """Whether a line waits for more nodes than its job has Pods, so that Pods of another job may be some."""
     line = rendezvous_host.launch.torchrun if rendezvous_host.launch is not None else None
-    is_counted = line is not None and line.node_range is not None and has_trait(job, "host-by-index")
-    return is_counted and line.node_range[0] > rendezvous_host.pods  # type: ignore[union-attr, index]
+    if line is None or line.node_range is None or not has_trait(job, "host-by-index"):
+        return False
+    return line.node_range[0] > rendezvous_host.pods
 
 
 def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:

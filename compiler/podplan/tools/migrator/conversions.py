@@ -224,8 +224,7 @@ def _mark_present(planned: list[_Planned], file: str, loader: Loader) -> list[_P
     for one, name in zip(planned, wanted, strict=True):
         present = documents.get(name) if name is not None else None
         if name is not None and present is not None:
-            place = present.source.file if present.source is not None else present.name
-            reason = f"{name[0]}/{name[2]} is in {place} already, and is compared below"
+            reason = f"{name[0]}/{name[2]} is in {present.file} already, and is compared below"
             one = one._replace(reason=reason, present=present)
         marked.append(one)
     return marked
