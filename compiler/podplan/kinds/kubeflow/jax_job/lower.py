@@ -6,7 +6,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.jax_job.kind import KIND
+from podplan.kinds.kubeflow.jax_job.constants import KIND
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable

@@ -14,7 +14,7 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
     ReplicaType,
-    because,
+    present_causes,
     build_job,
     build_labels,
     build_main_label,
@@ -22,7 +22,7 @@ from podplan.kinds.kubeflow.job import (
     build_name,
     is_ignored,
 )
-from podplan.kinds.kubeflow.mpi_job.kind import KIND
+from podplan.kinds.kubeflow.mpi_job.constants import KIND
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import (
     INDEX,
@@ -80,7 +80,7 @@ def _build_permissions(
         own_name,
         {
             "roleRef": {"apiGroup": _RBAC_GROUP, "kind": "Role", "name": own_name},
-            "subjects": [attribute_to(because(written, launcher.entry, behaviors.MPI_OBJECTS), subject)],
+            "subjects": [attribute_to(present_causes(written, launcher.entry, behaviors.MPI_OBJECTS), subject)],
         },
     )
 
@@ -110,9 +110,9 @@ def _build_config_map(job: Job, launcher: ReplicaType, workers: ReplicaType | No
     why = behaviors.MPI_OBJECTS
     data = {
         "hostfile": attribute_to(
-            because(why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
+            present_causes(why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
         ),
-        "kubexec.sh": attribute_to(because(why, container, job.spec), kubexec),
+        "kubexec.sh": attribute_to(present_causes(why, container, job.spec), kubexec),
         "discover_hosts.sh": attribute_to((why, job.spec), hosts),
     }
     return _build_object(job, "v1", "ConfigMap", f"{job.name}-config", {"data": data})

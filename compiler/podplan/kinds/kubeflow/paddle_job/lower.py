@@ -7,7 +7,7 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.paddle_job.kind import KIND
+from podplan.kinds.kubeflow.paddle_job.constants import KIND
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_leading_type, resolve_port, variable
 from podplan.kinds.spec import References
 

@@ -10,11 +10,11 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_gro
 from podplan.core.typing import Any
 from podplan.kinds.common.go_serialization import write_quantity
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
+from podplan.kinds.kubeflow.job import Job, ReplicaType, present_causes, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.spec import References
 
 _INTEGER = r"[+-]?[0-9]+"
@@ -122,8 +122,8 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
     elastic, why = job.spec.get("elasticPolicy"), behaviors.ELASTIC_BOUNDS
     spec: dict[str, Any] = {
         "scaleTargetRef": {"apiVersion": job.cr["apiVersion"], "kind": job.cr["kind"], "name": job.name},
-        "minReplicas": attribute_to(because(elastic.get("minReplicas"), elastic, why), minimum),
-        "maxReplicas": attribute_to(because(elastic.get("maxReplicas"), elastic, why), maximum),
+        "minReplicas": attribute_to(present_causes(elastic.get("minReplicas"), elastic, why), minimum),
+        "maxReplicas": attribute_to(present_causes(elastic.get("maxReplicas"), elastic, why), maximum),
     }
     if metrics.value:
         spec["metrics"] = [_write_metric(one) for one in metrics.entries()]

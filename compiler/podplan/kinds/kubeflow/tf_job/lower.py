@@ -9,7 +9,7 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
-from podplan.kinds.kubeflow.tf_job.kind import KIND
+from podplan.kinds.kubeflow.tf_job.constants import KIND
 from podplan.kinds.spec import References
 
 _Pieces = list[str | RepeatedLine | Indexed]
