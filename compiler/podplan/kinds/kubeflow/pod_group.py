@@ -10,7 +10,7 @@ from podplan.core.typing import Any
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.behaviors import NONE, VOLCANO
-from podplan.kinds.kubeflow.job import Job, ReplicaType, present_causes, build_metadata
+from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata, present_causes
 
 VOLCANO_API, PLUGINS_API = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
 

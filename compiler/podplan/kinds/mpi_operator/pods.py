@@ -135,7 +135,9 @@ def _build_ssh_volume(job: Job) -> Traced:
     }
     if (path.value or DEFAULT_SSH_PATH) == DEFAULT_SSH_PATH:
         secret["defaultMode"] = _OWNER_ONLY
-    return attribute_to(present_causes(path, job.spec, behaviors.SSH_MOUNT), {"name": SSH_VOLUME, "secret": secret})
+    return attribute_to(
+        present_causes(path, job.spec, behaviors.SSH_MOUNT), {"name": SSH_VOLUME, "secret": secret}
+    )
 
 
 def _build_restart_policy(replica_type: ReplicaType, default: str) -> Traced:
