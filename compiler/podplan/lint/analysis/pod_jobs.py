@@ -31,9 +31,11 @@ class PodJobs(NamedTuple):
 
     @property
     def count_path(self) -> Path:
-        """Where the number of Pods at a time is written."""
+        """Where the number of Pods at a time is written: no more run than are to complete."""
         spec = get_mapping(self.doc.data, "spec")
-        names = ("parallelism", "completions") if "parallelism" in spec else ("completions",)
+        names = ("parallelism", "completions")
+        if "parallelism" not in spec or spec.get("parallelism") != self.parallelism:
+            names = ("completions", "parallelism")
         return ("spec", next((name for name in names if name in spec), "template"))
 
 

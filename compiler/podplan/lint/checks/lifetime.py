@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
@@ -253,6 +254,7 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
         get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
     )
+    is_limited = is_limited or all(map(_only_sleeps, holders))
     if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
@@ -264,11 +266,14 @@ def _ends_with_launcher(job: LoweredJob) -> bool:
     if not has_trait(job, "launcher-replica") or clean_up is None or leaves_replicas(job, clean_up):
         return False
     launchers = [group for group in job.pods if group.replica_type == "launcher"]
-    found = [find_training_container(group) for group in launchers]
-    return bool(found) and all(
-        one is not None and process_of(one[1]).name == "sleep" and endings.endless(process_of(one[1])) is None
-        for one in found
-    )
+    return bool(launchers) and all(map(_only_sleeps, launchers))
+
+
+def _only_sleeps(group: ReplicaGroup) -> bool:
+    """Whether the training container of a Pod sleeps for a time, and then ends."""
+    found = find_training_container(group)
+    process = process_of(found[1]) if found is not None else None
+    return process is not None and process.name == "sleep" and endings.endless(process) is None
 
 
 @check(params=object_schema({"hours": COUNT}))

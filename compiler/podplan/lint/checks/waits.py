@@ -77,7 +77,7 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             if path[1] == "initContainers" and not has_gpus:
                 continue
             for asks, text_range, asked in _iter_endless_waits(value):
-                if _comes_surely(job, group, value):
+                if _comes_surely(job, group, value) or (not has_gpus and _ends_together(job, group, value)):
                     continue
                 if has_trait(job, "host-by-index") and not has_gpus and get_job_name(job) not in asked:
                     continue  # a Job that trains nothing waits for a server outside of it
@@ -98,14 +98,28 @@ def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
         return False
     if get_mapping(gang.doc.data, "spec").get("minMember") != count_pods(job):
         return False
-    names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
-    found = [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
     own_images = _list_images(group)
-    rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
-    return bool(found) and all(
-        other is not group and _list_images(other) <= own_images and {other.replica_type: [index]} in rules
-        for other, index in found
+    return _ends_together(job, group, text) and all(
+        _list_images(other) <= own_images for other, _ in _find_named_replicas(job, text)
     )
+
+
+def _ends_together(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
+    """Whether a script names other replicas, and the job fails if one of them fails.
+
+    A Pod without GPUs then waits as long as the other waits for capacity, which a time limit would break.
+    """
+    rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
+    found = _find_named_replicas(job, text)
+    return bool(found) and all(
+        other is not group and {other.replica_type: [index]} in rules for other, index in found
+    )
+
+
+def _find_named_replicas(job: LoweredJob, text: str) -> list[tuple[ReplicaGroup, int]]:
+    """The replicas of the job that a script names as hosts, each with its index."""
+    names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
+    return [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
 
 
 def _list_images(group: ReplicaGroup) -> set[str]:
