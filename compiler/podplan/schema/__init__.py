@@ -128,7 +128,8 @@ def _name_versions(
     migration = f", or run {command}" if spec.load_conversion_target is not None else ""
     changed = []
     for one in diagnostics:
-        version = next((version for version, paths in refused.items() if one.path not in paths), "")
+        ways = {one.path[: end + 1] for end in range(len(one.path))}
+        version = next((version for version, paths in refused.items() if not ways & paths), "")
         setting = f'[lowering."{kind.group}"] version = "{version}"'
         help_text = f"version {version} of the operator takes it: set {setting}{migration}"
         changed.append(one._replace(help=help_text) if version else one)

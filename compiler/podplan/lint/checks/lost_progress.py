@@ -17,6 +17,7 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_jobs import count_retries
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
@@ -95,6 +96,10 @@ def _restarts(
 ) -> tuple[TracedDocument, Path, str] | None:
     """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
     job = subject.job
+    by_job = count_retries(job, launch.group)
+    if by_job is not None:
+        allowed = f"{by_job.field}, {_times(by_job.count)}"
+        return (by_job.doc, by_job.path, allowed) if by_job.count > 0 else None
     role = next((role for role in get_replica_specs(job) if role.type == launch.group.replica_type), None)
     if role is None:
         return None

@@ -103,8 +103,20 @@ SPEC = KindSpec(
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
-    traits=frozenset(("training", "suspend", "kueue", "runtime", "conditional-torch-env", "host-by-index")),
+    traits=frozenset(
+        (
+            "training",
+            "unique-variables",
+            "deadline",
+            "suspend",
+            "kueue",
+            "runtime",
+            "conditional-torch-env",
+            "host-by-index",
+        )
+    ),
     run_policy_path=("spec",),
+    managers=("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue"),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
