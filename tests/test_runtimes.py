@@ -107,6 +107,17 @@ def test_a_runtime_of_the_other_kind_is_named(folder: Path) -> None:
     )
 
 
+def test_a_runtime_that_the_platform_does_not_have_is_an_error(folder: Path) -> None:
+    job = folder / "jobs" / "bert.yaml"
+    job.write_text(job.read_text().replace("name: torch", "name: other"))
+    severities = {}
+    for config in ("", CONFIG, f'{CONFIG}[severity]\nCR901 = "info"\n'):
+        (folder / "podplan.toml").write_text(config)
+        result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+        severities[config] = [one["severity"] for one in result["findings"] if one["rule"] == "CR901"]
+    assert [*severities.values()] == [["warning"], ["error"], ["info"]]
+
+
 def test_a_similar_name_is_suggested(folder: Path) -> None:
     job = folder / "jobs" / "bert.yaml"
     job.write_text(job.read_text().replace("name: torch", "name: torhc"))

@@ -54,7 +54,7 @@ def find_pod_jobs(job: LoweredJob, group: ReplicaGroup) -> PodJobs | None:
 class Retries(NamedTuple):
     """How often failed Pods are created again, and where that is stated: ``field`` at ``path`` of ``doc``."""
 
-    count: int
+    number: int
     field: str
     doc: TracedDocument
     path: Path
@@ -70,7 +70,7 @@ def count_retries(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
     path: Path = ("spec", field) if field in spec else ("spec",)
     retries = Retries(_read_count(spec.get(field, _DEFAULT_RETRIES)), field, pod_jobs.doc, path)
     restarts = _count_restarts_of_set(job, group)
-    return restarts if restarts is not None and restarts.count > retries.count else retries
+    return restarts if restarts is not None and restarts.number > retries.number else retries
 
 
 def _count_restarts_of_set(job: LoweredJob, group: ReplicaGroup) -> Retries | None:

@@ -98,8 +98,8 @@ def _restarts(
     job = subject.job
     by_job = count_retries(job, launch.group)
     if by_job is not None:
-        allowed = f"{by_job.field}, {_times(by_job.count)}"
-        return (by_job.doc, by_job.path, allowed) if by_job.count > 0 else None
+        allowed = f"{by_job.field}, {_times(by_job.number)}"
+        return (by_job.doc, by_job.path, allowed) if by_job.number > 0 else None
     role = next((role for role in get_replica_specs(job) if role.type == launch.group.replica_type), None)
     if role is None:
         return None

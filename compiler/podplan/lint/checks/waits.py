@@ -293,7 +293,7 @@ def _retries(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether a launcher that found no workers is started again, until they run."""
     type_, retries = group.replica_type, count_retries(job, group)
     if retries is not None:
-        return retries.count >= ENOUGH_RETRIES
+        return retries.number >= ENOUGH_RETRIES
     own = next(
         (get_mapping(role.data, "restartPolicy") for role in get_replica_specs(job) if role.type == type_), {}
     )
