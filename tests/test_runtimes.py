@@ -118,6 +118,13 @@ def test_a_runtime_that_the_platform_does_not_have_is_an_error(folder: Path) -> 
     assert [*severities.values()] == [["warning"], ["error"], ["info"]]
 
 
+def test_a_misspelt_field_of_a_runtime_is_named_at_the_job(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    policy = "torch: {envInjection: {targets: [{jobName: node, containerName: a}]}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("torch: {}", policy))
+    assert 'unknown field "containerName"' in find_message("CR910")
+
+
 def test_a_similar_name_is_suggested(folder: Path) -> None:
     job = folder / "jobs" / "bert.yaml"
     job.write_text(job.read_text().replace("name: torch", "name: torhc"))
