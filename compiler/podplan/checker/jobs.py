@@ -173,7 +173,7 @@ class _Secrets:
         if text is not None and text is not self._text[0]:
             self._text = text, may_hold_secret(text)
         if text is None or self._text[1] or self._sets:
-            from podplan.lint.redaction import secrets_behind
+            from podplan.lint.finding_redaction import secrets_behind
 
             self._values.update(secrets_behind(docs))
 

@@ -49,8 +49,8 @@ OBJECT_KINDS = frozenset(
     }
 )
 # The categories of profiles, and documents of an unknown kind of podplan, whose kind is probably misspelt.
-OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
-ALL_SORTS = OF_PROFILES | {"cr", "object"}
+PROFILE_CATEGORIES = frozenset({*PROFILE_KINDS.values(), "podplan"})
+ALL_CATEGORIES = PROFILE_CATEGORIES | {"cr", "object"}
 HELM_TEMPLATE = "Helm template"  # why a document is not checked
 # API groups that a file must mention for its syntax errors to be reported.
 OWN_API_PREFIXES = (
@@ -92,16 +92,16 @@ def classify_documents(source: SourceFile) -> Iterator[ClassifiedDocument]:
         yield from _unpack_list(TracedDocument(document.file, document.data, source=document))
 
 
-def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
+def may_hold(source: SourceFile, categories: Collection[str]) -> bool:
     """Whether a file has a document of one of the categories, or may have one in a part that is not valid
     YAML."""
-    if any(item.category in sorts for item in classify_documents(source)):
+    if any(item.category in categories for item in classify_documents(source)):
         return True
     unread = {fault.document_index for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
     text = "\n".join(line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
-    return mentions_own_api(text) if "cr" in sorts else f"{PROFILE_GROUP}/v" in text
+    return mentions_own_api(text) if "cr" in categories else f"{PROFILE_GROUP}/v" in text
 
 
 def mentions_own_api(text: str) -> bool:

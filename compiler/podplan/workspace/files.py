@@ -18,11 +18,11 @@ from podplan.core.errors import UsageError
 from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCH_BYTES, LimitExceeded, limit_exceeded
 from podplan.core.typing import BinaryIO, Literal
 from podplan.workspace.dependencies import (
-    note_unreadable,
     record_file,
     record_folder,
     record_listing,
     record_unknown,
+    record_unreadable,
 )
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -286,7 +286,7 @@ def _list_folder(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
             entries = sorted(scan, key=lambda entry: entry.name)
     except OSError:
         unreadable.append(folder)
-        note_unreadable(folder)
+        record_unreadable(folder)
         return []
     record_folder(folder, entries)
     return entries

@@ -12,7 +12,7 @@ from podplan.core.provenance import Behavior, TracedDocument, find_origin
 from podplan.core.replica_groups import fold_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.analysis.resources import count_accelerators, list_containers
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan
 from podplan.redaction.redactor import REDACTED, REDACTED_NOTICE, Redactor, redact_data
 from podplan.yaml import Document
