@@ -9,7 +9,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.analysis.jobs import find_kind_spec, find_written_path
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.target import LoweredJob
 
@@ -43,8 +43,8 @@ def list_deadlines(job: LoweredJob, group: ReplicaGroup) -> list[Deadline]:
 
 def locate_missing_deadline(job: LoweredJob, group: ReplicaGroup) -> tuple[TracedDocument | None, Path]:
     """Where a deadline for a group belongs: in the CR, or in the Job of a CR with several."""
-    pod_jobs, kind_spec = find_pod_jobs(job, group), find_kind_spec(job)
-    if pod_jobs is not None and kind_spec is not None and "deadline-by-job" in kind_spec.traits:
+    pod_jobs = find_pod_jobs(job, group)
+    if pod_jobs is not None and has_trait(job, "deadline-by-job"):
         return pod_jobs.doc, ("spec",)
     data = job.cr.data if job.cr is not None else {}
     return job.cr, find_written_path(data, *_find_policy_path(job))
