@@ -118,6 +118,16 @@ def test_a_runtime_that_the_platform_does_not_have_is_an_error(folder: Path) -> 
     assert [*severities.values()] == [["warning"], ["error"], ["info"]]
 
 
+def test_a_patch_of_what_the_trainer_states_is_explained(folder: Path) -> None:
+    containers = "containers: [{name: node, resources: {limits: {cpu: 2}}}]"
+    jobs = f"{{name: node, template: {{spec: {{template: {{spec: {{{containers}}}}}}}}}}}"
+    template = f"{{spec: {{replicatedJobs: [{jobs}]}}}}"
+    patch = f"{{manager: a.example.com/b, trainingRuntimeSpec: {{template: {template}}}}}"
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(f"{TRAIN_JOB}  runtimePatches: [{patch}]\n")
+    assert "spec.trainer.resourcesPerNode" in find_message("SCHEMA012")
+
+
 def test_a_misspelt_field_of_a_runtime_is_named_at_the_job(folder: Path) -> None:
     (folder / "podplan.toml").write_text(CONFIG)
     policy = "torch: {envInjection: {targets: [{jobName: node, containerName: a}]}}"

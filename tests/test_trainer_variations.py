@@ -61,7 +61,7 @@ def build_documents(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def name_of(thing: dict[str, Any]) -> str:
     metadata = thing["metadata"]
-    return metadata["name"] if "name" in metadata else metadata["generateName"].removesuffix("-")
+    return str(metadata.get("name") or metadata["generateName"].removesuffix("-"))
 
 
 def find(objects: list[dict[str, Any]], place: str) -> Any:

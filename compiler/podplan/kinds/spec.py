@@ -160,7 +160,8 @@ class KindSpec(NamedTuple):
     ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
     policy states them. ``list_references`` returns the documents that a CR refers to; the loader resolves
     them. ``validate_references`` yields the diagnostics of a CR together with these documents, as related
-    locations. ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
+    locations. ``explain_dropped_field`` returns what to write instead of a field that the API server drops,
+    or "". ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
     plural: str
@@ -176,6 +177,7 @@ class KindSpec(NamedTuple):
     version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
+    explain_dropped_field: Callable[[Path], str] | None = None
     superseded_dialects: tuple[str, ...] = ()
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()

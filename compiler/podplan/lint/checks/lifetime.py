@@ -328,7 +328,7 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
 def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``, ``gpus``."""
     job = target.job
-    if is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)):
+    if is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)) or not _trains(job):
         return
     holders = find_gpu_pods(job)
     found = (one for group in holders for one in list_deadlines(job, group))
@@ -339,6 +339,11 @@ def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Vi
         yield Violation(deadline.path, values, doc=deadline.doc)
 
 
+def _trains(job: LoweredJob) -> bool:
+    """Whether a job trains: of a kind for anything its command line says so."""
+    return not has_trait(job, "ranks-by-user") or bool(find_launches(job))
+
+
 def _is_short(seconds: Any, limit: int) -> bool:
     return isinstance(seconds, int) and 0 < seconds < limit
 
@@ -347,7 +352,7 @@ def _is_short(seconds: Any, limit: int) -> bool:
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
     job = target.job
-    if is_mode_enabled(job, "debug"):
+    if is_mode_enabled(job, "debug") or not _trains(job):
         return
     holders = [group for group in find_gpu_pods(job) if not list_deadlines(job, group)]
     _, gpu_count = count_pods_and_gpus(holders)
