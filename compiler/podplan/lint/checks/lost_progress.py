@@ -12,11 +12,13 @@ from posixpath import normpath
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_jobs import count_retries
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
@@ -67,7 +69,7 @@ def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Ite
         if launch.invocation.is_conditional or launch.invocation.started_by:
             continue
         by_controller, by_torchrun = (
-            find_restarts(subject, launch.group.replica_type, params["default"]),
+            find_restarts(subject, launch.group, params["default"]),
             _restarts_of_torchrun(launch),
         )
         if by_controller is not None or by_torchrun is not None:
@@ -91,11 +93,15 @@ def _hit(
 
 
 def find_restarts(
-    subject: Target, replica_type: str, default: int
+    subject: Target, group: ReplicaGroup, default: int
 ) -> tuple[TracedDocument, Path, str] | None:
     """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
     job = subject.job
-    role = next((role for role in get_replica_specs(job) if role.type == replica_type), None)
+    by_job = count_retries(job, group)
+    if by_job is not None:
+        allowed = f"{by_job.field}, {_times(by_job.number)}"
+        return (by_job.doc, by_job.path, allowed) if by_job.number > 0 else None
+    role = next((role for role in get_replica_specs(job) if role.type == group.replica_type), None)
     if role is None:
         return None
     own = get_mapping(role.data, "restartPolicy")

@@ -35,7 +35,7 @@ def restart_finds_leftover(subject: Target, params: Mapping[str, Any]) -> Iterat
     """A command that fails at each restart. Values: ``command``, ``path``, ``volume``, ``restarts``."""
     job = subject.job
     for group in job.pods if not is_mode_enabled(job, "debug") else ():
-        restarts = find_restarts(subject, group.replica_type, params["default"])
+        restarts = find_restarts(subject, group, params["default"])
         if restarts is None:
             continue
         main = find_training_container(group)
