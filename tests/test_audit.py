@@ -111,5 +111,15 @@ def test_the_figures_of_the_sixth_set() -> None:
     assert f"it finds {len(found)} of {len(mistakes)}" in readme
 
 
+def test_the_figures_of_the_seventh_set() -> None:
+    folder = AUDIT / "seventh"
+    mistakes = load_mistakes(folder)
+    found = [one for one in mistakes if not one.not_found]
+    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (73, 73, 42)
+    readme = (AUDIT / "README.md").read_text("utf-8")
+    assert "53 of its 73 mistakes" in " ".join(readme.split())
+    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in " ".join(readme.split())
+
+
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]

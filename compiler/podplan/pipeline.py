@@ -415,7 +415,11 @@ def _iter_blocking_errors(
     )
     if validation.is_lowerable:
         return
-    errors = (one for one in validation.diagnostics if one.rule not in UNKNOWN_FIELD_RULES)
+    errors = (
+        one
+        for one in validation.diagnostics
+        if one.rule not in UNKNOWN_FIELD_RULES or (one.fix is not None and one.fix.safe)  # for a required one
+    )
     error = next(errors, Diagnostic("", "it has no valid Pod template", ()))
     referrer = plan.cr.data["kind"] if plan.cr is not None else "job"
     message = (

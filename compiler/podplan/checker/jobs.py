@@ -21,8 +21,10 @@ from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
+from podplan.kinds.spec import find_other_manager
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.aggregation import Fold, aggregate_findings
+from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
@@ -361,7 +363,11 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
         run.not_checked[_describe_missing_lowering(plan)] += 1
         run.unlowered_files.add(plan.item.doc.name)
         return None
-    return build_lowered_job(plan, run.settings, run.base_crs, run.reader)
+    job = build_lowered_job(plan, run.settings, run.base_crs, run.reader)
+    kind_spec = find_kind_spec(job)
+    if kind_spec is not None and job.cr is not None and find_other_manager(kind_spec, job.cr.data):
+        run.not_checked["Pods: managedBy gives the job to another controller"] += 1
+    return job
 
 
 def make_redactor_getter(

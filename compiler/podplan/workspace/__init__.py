@@ -305,7 +305,7 @@ class Loader:
                 for other in (reference.other_kinds if reference.name else ())
             }
             names = self.list_referable(file, reference.group, reference.kind, first_folders)
-            return describe_missing(reference, kind, others, names)
+            return describe_missing(reference, kind, others, names, first_folders)
         if len(found) > 1:
             return describe_ambiguous(reference, found, kind)
         key = found[0].file, found[0].number
