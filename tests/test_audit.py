@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from yaml import CSafeLoader
 
 from tests.golden_cases import podplan
 from tests.rows import each_row
@@ -33,7 +34,7 @@ class Mistake(NamedTuple):
 def load(folder: Path, name: str) -> list[dict[str, Any]]:
     """The entries of mistakes.yaml or clean.yaml, each with the path of its job."""
     text = (folder / f"{name}.yaml").read_text("utf-8")
-    entries: list[dict[str, Any]] = yaml.safe_load(text)
+    entries: list[dict[str, Any]] = yaml.load(text, CSafeLoader)
     return [{**entry, "file": folder / name / Path(entry["file"]).name} for entry in entries]
 
 

@@ -312,6 +312,7 @@ def test_a_path_goes_through_a_document_once() -> None:
     assert visited <= limits.MAX_POD_TEMPLATES
 
 
+@pytest.mark.long
 def test_a_large_template_of_many_jobs_is_read_once(folder: Path) -> None:
     env = "".join(f"      - {{name: V{number}, value: x}}\n" for number in range(2_000))
     (folder / "platform/template.yaml").write_text(TEMPLATE + "      env:\n" + env)

@@ -7,6 +7,7 @@ compile, lower and decompile. They are imported only when a document of the kind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -272,8 +273,9 @@ def load_module(kind: GroupVersionKind, part: str) -> ModuleType:
     return import_module(f"{PACKAGES[kind]}.{part}")
 
 
+@cache
 def load_spec(kind: GroupVersionKind) -> KindSpec:
-    """Return the KindSpec of a kind. Raises KeyError: if it is unknown."""
+    """Return the KindSpec of a kind; cached. Raises KeyError: if it is unknown."""
     spec: KindSpec = load_module(kind, "spec").SPEC
     return spec
 
