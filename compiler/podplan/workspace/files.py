@@ -169,7 +169,7 @@ def expand_paths(
 
     Golden files next to their profile are skipped in folders. ``exclude`` are shell patterns for files in
     folders, matched against the path as printed. Folders that cannot be listed are skipped and added to
-    ``unreadable``; ``skipped`` counts what git ignores, nested repositories, and folders with Python packages.
+    ``unreadable``; ``skipped`` counts what git ignores, nested repositories and folders of Python packages.
 
     Raises PathNotFound: if a path does not exist. Raises UsageError: if one of ``paths`` cannot be read.
     """
