@@ -254,16 +254,6 @@ CRS = {
         {"nprocPerNode": "8", "replicaSpecs": [{"name": "pod", "template": POD}]},
         ["j-pod-0"],
     ),
-    "RayJob": (
-        {
-            "entrypoint": "python train.py",
-            "rayClusterSpec": {
-                "headGroupSpec": {"rayStartParams": {}, "template": POD},
-                "workerGroupSpecs": [{"groupName": "gpu", "replicas": 2, "template": POD}],
-            },
-        },
-        ["j-head-0", "j-gpu-0", "j-gpu-1"],
-    ),
     "TuneJob": ({"template": "big", "workers": 1}, ["j-worker-0"]),
 }
 

@@ -78,12 +78,13 @@ class QueueIntegration(NamedTuple):
 
     ``list_pod_sets`` gets what lowering gets. ``takes_labels_of_template``: the API server copies the labels
     of the Pod template to a job without labels. ``validate`` yields what the webhook of Kueue refuses in this
-    kind only.
+    kind only. ``is_left_alone`` says which jobs Kueue does not queue, whatever their labels are.
     """
 
     list_pod_sets: Callable[[Cursor, References, LoweringOptions], list[PodSet]]
     takes_labels_of_template: bool = False
     validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None
+    is_left_alone: Callable[[Cursor], bool] | None = None
 
 
 class CleanUp(NamedTuple):

@@ -36,6 +36,8 @@ TRAITS: Mapping[str, str] = {
     "conditional-torch-env": "Which variables of torch the controller sets depends on the job",
     "host-by-index": "Pods are named by their index as hosts, which resolve only with a headless Service",
     "time-to-live": "The CR can state when a finished job is deleted (ttlSecondsAfterFinished)",
+    "shm-by-controller": "The controller mounts a volume in memory at /dev/shm",
+    "own-name-rules": "podplan checks the name of a job by the rules of its controller",
     "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     # Traits of the launch.
     "self-launched": "The controller runs the containers as written: it adds no launcher, rank or ssh keys",

@@ -241,15 +241,18 @@ class Loader:
         return self.kustomizations.is_unused_below(file, self._find_root(file))
 
     def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
-        """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, or None."""
-        from podplan.kinds.declared.mapping import declares
+        """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, else from
+        that of podplan; None without one."""
+        from podplan.kinds.declared.bundled import load_bundled_mapping
+        from podplan.kinds.declared.mapping import build_kind_spec, declares
 
         specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
         for spec in specs:
             if spec.declaration is not None and declares(spec.declaration, kind):
                 self._record_shared(file, spec.declaration.file)
                 return spec
-        return None
+        bundled = load_bundled_mapping(kind.group, kind.kind)
+        return build_kind_spec(bundled) if bundled is not None and declares(bundled, kind) else None
 
     def is_template_kind(self, doc: TracedDocument, kind: GroupVersionKind) -> bool:
         """Whether documents of a kind have the templates of a declared kind, and so are checked with its

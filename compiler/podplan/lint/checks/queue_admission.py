@@ -13,10 +13,9 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.registry import find_kind
 from podplan.kinds.spec import PodSet
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, kind_of, namespace_of
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, namespace_of
 from podplan.lint.checks.kueue_labels import queue_name_ignored
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -287,13 +286,12 @@ def _decide(job: LoweredJob) -> _Decision | None:
         return None
     if not cluster.has_queues and cluster.configuration.place is None:
         return None
-    kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job))
-    if kind is None or not set(_list_references(job)) <= job.references.keys():
+    if not set(_list_references(job)) <= job.references.keys():
         return None
     from podplan.cluster.admission import build_queued_job, decide_admission
 
     options = job.options._replace(resumed=True)
-    queued = build_queued_job(root_cursor(job.cr), spec, kind, job.references, options)
+    queued = build_queued_job(root_cursor(job.cr), spec, job.references, options)
     if queued is None:
         return None
     return _Decision(queued, decide_admission(queued, cluster, _build_tree(cluster)), cluster)
