@@ -98,7 +98,6 @@ T9K = Family(
         "MPIJob": "podplan.kinds.t9k.mpi_job",
         "BeamJob": "podplan.kinds.t9k.beam_job",
     },
-    not_compiled=("BeamJob",),
     # Their Pods come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),
