@@ -30,6 +30,7 @@ from podplan.workspace.documents import (
     ClassifiedDocument,
     classify_document,
     classify_documents,
+    creates_jobs,
     find_declarable_kind,
     identify_object,
 )
@@ -217,10 +218,10 @@ class Loader:
             yield from map(classify_document, self._built_documents[source.file])
             return
         items = list(classify_documents(source))
-        is_own = any(item.category in ("cr", "object") for item in items)
-        foreign = self.explain_foreign_file(source) if is_own else ""
-        for item in items:
-            if item.category in ("cr", "object") and (reason := foreign or find_directive(item.doc.data)):
+        are_own = [item.category in ("cr", "object") or creates_jobs(item) for item in items]
+        foreign = self.explain_foreign_file(source) if any(are_own) else ""
+        for item, is_own in zip(items, are_own, strict=True):
+            if is_own and (reason := foreign or find_directive(item.doc.data)):
                 yield item._replace(category="other", reason=reason)
                 continue
             kind = find_declarable_kind(item)
