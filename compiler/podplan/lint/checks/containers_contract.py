@@ -10,6 +10,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.discovery import find_programs
 from podplan.lint.analysis.jobs import (
+    ReplicaSpec,
     find_kind_spec,
     find_torchrun_switch,
     get_replica_specs,
@@ -286,7 +287,8 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
 @check()
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that one container sets twice, to different values; value ``name``."""
-    for replica_spec in get_replica_specs(target.job):
+    job = ReplicaSpec("", ("spec",), spec_of(target.job))  # a Job has its Pod template there
+    for replica_spec in get_replica_specs(target.job) or (job,):
         for container in (
             *list_written_containers(replica_spec),
             *list_written_containers(replica_spec, "initContainers"),

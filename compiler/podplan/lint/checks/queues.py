@@ -10,6 +10,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.cross_job import RebuildJob, get_name_place
+from podplan.lint.analysis.deadlines import find_job_deadline
 from podplan.lint.analysis.inventory import (
     describe_absence,
     describe_namespaces,
@@ -113,16 +114,16 @@ def deadline_beyond_queue(target: Target, _params: Mapping[str, Any]) -> Iterato
     Values: ``deadline`` and ``most`` in hours, ``queue``.
     """
     gang, inventory = find_pod_group(target.job), target.job.inventory
-    deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")
-    if gang is None or inventory is None or not isinstance(deadline, int):
+    deadline = find_job_deadline(target.job)
+    if gang is None or inventory is None or deadline is None or not isinstance(deadline.seconds, int):
         return
     queue = queue_of(gang)
     limit = _parse_duration(get_text(get_entry(target.job, "queues", queue), "maxDuration"))
-    if limit and deadline > limit:
-        values = {"deadline": f"{deadline / 3600:.4g}", "most": f"{limit / 3600:.4g}", "queue": queue}
+    if limit and deadline.seconds > limit:
+        values = {"deadline": f"{deadline.seconds / 3600:.4g}", "most": f"{limit / 3600:.4g}", "queue": queue}
         path: Path = ("spec", "queues", queue, "maxDuration")
         related = [(inventory, path, "the maximum run time of the queue")]
-        yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values, related=related)
+        yield Violation(deadline.path, values, related=related)
 
 
 def _parse_duration(duration: str) -> int:
