@@ -147,12 +147,15 @@ def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Dia
 def _relate_to_profile(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
     """Return the diagnostic; if it is in a base, the profile that extends it is a related place."""
     extends = ("spec", "extends")
+    if value_at(plan.item.doc.data, extends) is None:
+        return seen
+    from podplan.profile.extends import EXTENDABLE_KINDS
+
     source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
     if (
         source is None
         or source.location.file == plan.item.doc.name
-        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") != "JobProfileBase"
-        or value_at(plan.item.doc.data, extends) is None
+        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") not in EXTENDABLE_KINDS
     ):
         return seen
     place = DocumentPath(plan.item.doc, extends), EXTENDS_LABEL

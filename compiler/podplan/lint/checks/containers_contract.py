@@ -12,6 +12,7 @@ from podplan.launchers.discovery import find_programs
 from podplan.lint.analysis.jobs import (
     ReplicaSpec,
     find_kind_spec,
+    find_torchrun_switch,
     get_replica_specs,
     has_trait,
     is_mode_enabled,
@@ -151,7 +152,8 @@ def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
             field_path = (*chosen.path, field)
             values = {"field": field, "by": replacement, "script": script, "fix": f"remove {field}"}
             change = ("remove", field_path, None) if _has_run_field(job) else None
-            violation = Violation(field_path, values, at_key=True, change=change, safe=True)
+            related = find_torchrun_switch(job)
+            violation = Violation(field_path, values, related, at_key=True, change=change, safe=True)
             yield (
                 _add_torchrun_change(violation, job, replica_spec.type, chosen) if by_torchrun else violation
             )

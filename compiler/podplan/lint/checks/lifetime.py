@@ -23,6 +23,7 @@ from podplan.lint.analysis.jobs import (
     count_pods_and_gpus,
     find_clean_up,
     find_gpu_pods,
+    find_torchrun_switch,
     find_training_pods,
     find_written_path,
     format_type_of,
@@ -152,7 +153,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
     """An elastic job that torchrun could start, and does not."""
     spec = spec_of(target.job)
     if get_mapping(spec, "elastic").get("enabled") is True and not is_launched_by_torchrun(target.job):
-        yield Violation((*ELASTIC_PATH, "enabled"))
+        yield Violation((*ELASTIC_PATH, "enabled"), related=find_torchrun_switch(target.job))
 
 
 @check()

@@ -275,7 +275,8 @@ def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         grouped = [one.template.get("metadata", "annotations", _GROUP_NAME).exists for one in pod_sets]
         if all(one.exists for one in written) and written[0].value == written[1].value and not any(grouped):
             values = {"leader": leader.name, "workers": workers.name, "level": written[1].value}
-            yield Violation(written[1].path, values, doc=written[1].doc)
+            related = [(written[0].doc, written[0].path, f"the request of {leader.name}")]
+            yield Violation(written[1].path, values, related, doc=written[1].doc)
 
 
 @cache_latest

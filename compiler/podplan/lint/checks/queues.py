@@ -14,6 +14,7 @@ from podplan.lint.analysis.deadlines import find_job_deadline
 from podplan.lint.analysis.inventory import (
     describe_absence,
     describe_namespaces,
+    find_inventory_place,
     get_entry,
     get_section,
     is_available_in,
@@ -43,18 +44,22 @@ def unknown_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violat
         return
     queue, job_namespace = queue_of(gang), namespace_of(job)
     allowed = get_entry(job, "namespaces", job_namespace).get("queues")
+    place: tuple[str, ...]
     if queue not in queues:
-        reason = describe_absence(queue, queues, 8)
+        reason, place = describe_absence(queue, queues, 8), ("queues",)
     elif not is_available_in(get_entry(job, "queues", queue), job_namespace):
         reason = f'is for {describe_namespaces(get_entry(job, "queues", queue))}, not for "{job_namespace}"'
+        place = "queues", queue, "namespaces"
     elif isinstance(allowed, list) and allowed and queue not in allowed:
         reason = (
             f'may not be used in the namespace "{job_namespace}", which has'
             f" {format_list(list(map(str, allowed)), 8)}"
         )
+        place = "namespaces", job_namespace, "queues"
     else:
         return
-    yield Violation(("spec", "queue"), {"queue": queue, "why": reason}, doc=gang.doc, group=gang)
+    values, related = {"queue": queue, "why": reason}, find_inventory_place(job, *place)
+    yield Violation(("spec", "queue"), values, related, doc=gang.doc, group=gang)
 
 
 @check()

@@ -191,7 +191,8 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     policy = reduce(get_mapping, map(str, path), target.data)
     is_applied_again = bool(metadata.get("name"))  # with a generateName each job is a new one
     if policy.get("suspend") is True and _QUEUE_LABEL in labels and is_applied_again:
-        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
+        related = [(target.doc, ("metadata", "labels", _QUEUE_LABEL), "the queue")]
+        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]}, related)
 
 
 @check()
