@@ -98,7 +98,7 @@ class AnswerMerger:
 
 
 def _build_key(lines: Sequence[str], answer: Answer) -> str:
-    """Return what the answers of two variants have in common if they differ only in the names of their CRs."""
+    """Return what two answers have in common if they differ only in the names of their CRs."""
     if answer.setting is not None:
         return "\n".join(lines)
     generated = {
