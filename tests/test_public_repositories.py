@@ -69,3 +69,36 @@ spec:
         (tmp_path / "job.yaml").write_text(job % variables)
         run = podplan("check", "--isolated", "--format", "concise", "--select", "SSH010", ".", cwd=tmp_path)
         assert ("SSH010" in run.out) is expected, run.out
+
+
+def test_pods_of_ray(tmp_path: Path) -> None:
+    # ray-project/kuberay: ray-cluster.head-command.yaml and ray-cluster.persistent-redis-sidecar.yaml
+    cluster = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: test}
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template:
+      metadata: {labels: {sidecar.istio.io/inject: "true"}}
+      spec:
+        containers:
+        - {name: ray-head, image: "registry.example.com/ray:1", command: ["echo 123"], args: ["456"]}
+        - {name: redis, image: "registry.example.com/redis:1", command: [redis-server, /etc/redis.conf]}
+"""
+    (tmp_path / "ray.yaml").write_text(cluster)
+    check = ("check", "--isolated", "--format", "concise", "--select", "EXEC,LIFE021,NET002", ".")
+    run = podplan(*check, cwd=tmp_path)
+    assert (run.code, run.out.splitlines()[0][:11]) == (0, "no findings"), run.out
+    (tmp_path / "ray.yaml").write_text(cluster.replace("[redis-server, ", '["redis-server -v", '))
+    assert "EXEC005" in podplan(*check, cwd=tmp_path).out  # the shell does not read other containers
+
+
+def test_placeholders_that_are_called_like_their_variable(tmp_path: Path) -> None:
+    # ray-project/kuberay: historyserver/config/raycluster-gcs.yaml
+    job = JOB.replace("LD_LIBRARY_PATH", "BUCKET") % "mpirun train"
+    check = ("check", "--isolated", "--format", "concise", "--select", "EXEC004", ".")
+    for value, expected in (("${BUCKET}", False), ("gs://${BUCKET}", True)):
+        (tmp_path / "job.yaml").write_text(job.replace("/lib64", f'"{value}"'))
+        assert ("EXEC004" in podplan(*check, cwd=tmp_path).out) is expected

@@ -16,7 +16,7 @@ from podplan.kubernetes.names import matches_form
 from podplan.kubernetes.quantities import parse_quantity
 
 OPERATOR = "the KubeRay operator refuses it"
-TRAITS = frozenset(("kueue", "shm-by-controller", "own-name-rules"))
+TRAITS = frozenset(("kueue", "shm-by-controller", "own-name-rules", "command-in-shell", "servers"))
 HEAD = "head"
 MAX_POD_SETS = 18
 _ELASTIC_ANNOTATION = "kueue.x-k8s.io/elastic-job"
