@@ -48,7 +48,7 @@ TRAITS: Mapping[str, str] = {
     "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
     "colossalai-by-controller": "The controller writes the colossalai run command line",
     "mpirun-by-controller": "The controller writes the mpirun command line, from mpiConfig or worker",
-    "command-in-shell": "A shell reads command and args of the training container, as the controller joins them",
+    "command-in-shell": "The controller joins command and args of the training container for a shell",
     "command-by-controller": "The controller can replace the command of the training container",
     "training-container-by-name": "The training container is the one of a fixed name, else the first one",
     "training-container-required": "Each replica needs a container of the name that the controller looks for",
