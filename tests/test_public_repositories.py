@@ -91,6 +91,15 @@ spec:
     check = ("check", "--isolated", "--format", "concise", "--select", "EXEC,LIFE021,NET002", ".")
     run = podplan(*check, cwd=tmp_path)
     assert (run.code, run.out.splitlines()[0][:11]) == (0, "no findings"), run.out
+    mounted = cluster.replace(
+        'image: "registry.example.com/redis:1"',
+        'image: "registry.example.com/redis:1", volumeMounts: [{name: ray-token, mountPath: /t}]',
+    )
+    with_token = "  authOptions: {mode: token, enableK8sTokenAuth: true}\n"
+    for text, expected in ((mounted, True), (mounted + with_token, False)):
+        (tmp_path / "ray.yaml").write_text(text)
+        run = podplan("check", "--isolated", "--format", "concise", ".", cwd=tmp_path)
+        assert ("SCHEMA008" in run.out) is expected, run.out
     (tmp_path / "ray.yaml").write_text(cluster.replace("[redis-server, ", '["redis-server -v", '))
     assert "EXEC005" in podplan(*check, cwd=tmp_path).out  # the shell does not read other containers
 

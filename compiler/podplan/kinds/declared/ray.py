@@ -25,6 +25,16 @@ _AUTOSCALER = {"cpu": "500m", "memory": "512Mi"}
 _REDIS_CLEAN_UP = {"cpu": "200m", "memory": "256Mi"}
 
 
+def list_cluster_volumes(cluster: Mapping[str, Any]) -> frozenset[str]:
+    """The volumes that the operator adds to the Pods of a cluster."""
+    names = {"shared-mem"}
+    if cluster.get("enableInTreeAutoscaling") is True:
+        names.add("ray-logs")
+    if get_mapping(cluster, "authOptions").get("enableK8sTokenAuth") is True:
+        names.add("ray-token")
+    return frozenset(names)
+
+
 def list_cluster_pod_sets(job: Cursor, cluster: Cursor) -> list[PodSet]:
     """The pod sets of a cluster: the head, and one for each group of workers."""
     head = cluster.get("headGroupSpec", "template")
