@@ -133,3 +133,14 @@ def test_a_field_at_the_top_that_belongs_in_a_section(tmp_path: Path) -> None:
         'unknown field "extends"; it belongs in spec',
         'unknown field "name"; it belongs in metadata',
     ]
+
+
+def test_a_base_outside_the_root_without_git(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "base.yaml").write_text(f"{HEAD.replace('JobProfile', 'JobProfileBase')}{BODY}")
+    (tmp_path / "jobs" / "job.yaml").write_text(f"{HEAD}  extends: [../base.yaml]\n")
+    refused = podplan("check", ".", cwd=tmp_path / "jobs")
+    assert "leads out of the root, which without git is" in refused.out
+    assert "PROF002" not in podplan("check", ".", cwd=tmp_path).out
+    (tmp_path / ".git").mkdir()
+    assert "PROF002" not in podplan("check", ".", cwd=tmp_path / "jobs").out

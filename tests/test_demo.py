@@ -23,7 +23,8 @@ def test_demo_shows_mistakes_then_a_job_then_the_path_of_its_picture(tmp_path: P
     assert lines.index("---") < 40, "40 lines at most before the first YAML"
 
     clean = lines[lines.index("$ podplan check jobs bases clusters") + 1]
-    assert "error" not in clean and "warning" not in clean
+    assert "error" not in clean
+    assert "warning" not in clean
 
     picture = Path(lines[-1].rpartition(" ")[2])
     assert picture.parent == tmp_path

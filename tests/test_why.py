@@ -144,6 +144,12 @@ def test_variants_with_one_answer_are_one_block(folder: Path) -> None:
     assert first.endswith("  spec.torchrunConfig.procPerNode  (3 variants)")
 
 
+def test_instances_that_differ_in_the_names_of_their_crs_are_one_block(folder: Path) -> None:
+    (folder / "job.yaml").write_text(f"{TORCHRUN}{MATRIX}  env: {{LOG: a}}\n")
+    [block] = why(folder, "job.yaml", "LOG").split("\n\n")
+    assert block.splitlines()[0].endswith("  (3 variants)")
+
+
 def test_variants_with_answers_of_their_own_are_named(folder: Path) -> None:
     (folder / "job.yaml").write_text(TORCHRUN + MATRIX)
     blocks = why(folder, "job.yaml", "metadata.name").split("\n\n")

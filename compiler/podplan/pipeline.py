@@ -9,7 +9,7 @@ them in order and reads the files that a profile refers to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from podplan import kubernetes
 from podplan.core.builtin_rules import INVALID_REFERENCE_RULE, MISMATCH_RULE
@@ -321,21 +321,20 @@ def _without_added_volumes(
         if group.doc.data["kind"] == "Pod"
         for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
     }
-    return tuple(
-        one
-        for one in diagnostics
-        if one.rule != "SCHEMA008"
-        or one.level != "cr"
-        or "volumeMounts" not in one.path
-        or value_at(cr.data, one.path) not in volumes
-    )
+    return tuple(one for one in diagnostics if one.level != "cr" or not _mounts_volume(one, cr, volumes))
+
+
+def _mounts_volume(diagnostic: Diagnostic, doc: TracedDocument, volumes: Collection[str]) -> bool:
+    """Whether a diagnostic says that one of the volumes, which a container mounts, is missing."""
+    is_about_mount = diagnostic.rule == "SCHEMA008" and "volumeMounts" in diagnostic.path
+    return is_about_mount and value_at(doc.data, diagnostic.path) in volumes
 
 
 def _lower_declared(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
     """Return ``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits the CR."""
-    from podplan.kinds.declared.lower import find_wrong_counts
+    from podplan.kinds.declared.lower import find_added_volumes, find_wrong_counts
     from podplan.kinds.declared.mapping import diagnose_mapping, find_replica_types
 
     mapping = kind_spec.declaration
@@ -362,7 +361,13 @@ def _lower_declared(
     if is_blocked:
         return plan._replace(diagnostics=tuple(diagnostics), references=resolved)
     groups = tuple(lower_cr(cr, references, settings.lowering_options))
-    lowered = [one for group in groups for one in validate_object(group.doc, settings, group)]
+    volumes = find_added_volumes(cr.data, mapping.data)
+    lowered = [
+        one
+        for group in groups
+        for one in validate_object(group.doc, settings, group)
+        if not _mounts_volume(one, group.doc, volumes)
+    ]
     return plan._replace(
         replica_groups=groups,
         diagnostics=(*diagnostics, *lowered),

@@ -48,6 +48,7 @@ TRAITS: Mapping[str, str] = {
     "deepspeed-by-controller": "The controller writes the deepspeed command line, from the section config",
     "colossalai-by-controller": "The controller writes the colossalai run command line",
     "mpirun-by-controller": "The controller writes the mpirun command line, from mpiConfig or worker",
+    "command-in-shell": "The controller joins command and args of the training container for a shell",
     "command-by-controller": "The controller can replace the command of the training container",
     "training-container-by-name": "The training container is the one of a fixed name, else the first one",
     "training-container-required": "Each replica needs a container of the name that the controller looks for",
@@ -62,6 +63,7 @@ TRAITS: Mapping[str, str] = {
     "hostfile": "The controller writes a hostfile with slots and names it in variables of Open MPI 4",
     "launched-over-ssh": "A launcher that the controller starts reaches the other replicas over ssh",
     # Traits of the end of a replica.
+    "servers": "The Pods are servers, which run until the controller deletes them",
     "restarts-by-controller": "The controller restarts replicas as their restart policy says: Always,"
     " OnFailure or Never",
     "shared-retries": "One number limits the restarts of all replicas together (runPolicy.backoffLimit)",

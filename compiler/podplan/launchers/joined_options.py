@@ -35,7 +35,9 @@ def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | No
         yield JoinedWord(script, "")  # mpirun looks for a program of this name
         return
     value_option = ""  # the option that takes the next word as its value
-    for word in words:
+    for number, word in enumerate(words):
+        if launcher == "mpirun" and number > 1 and _takes_parameter(words[number - 2]):
+            continue  # its value may be a command line, as that of plm_rsh_agent
         if not word.text.startswith("-") and (word is script or word.text.endswith(".py")):
             return
         pieces = word.text.split() if word.is_known else []
@@ -52,6 +54,11 @@ def find_unsplit_words(launcher: str, words: tuple[Word, ...], script: Word | No
         value_option = (
             spelling if starts_with_dash and not equals and not value_option.endswith("args") else ""
         )
+
+
+def _takes_parameter(word: Word) -> bool:
+    """Whether a word is an option of mpirun for a parameter, such as --mca: its name and value follow."""
+    return word.text.startswith("-") and word.text.endswith("mca")
 
 
 def _make_option_test(launcher: str) -> Callable[[str], bool] | None:

@@ -102,7 +102,10 @@ def list_help_by_kind(scope: PolicyScope, help_for: Mapping[str, str]) -> dict[s
 def list_kind_names(scope: PolicyScope) -> list[str]:
     """The names of the kinds that a policy looks at; none where it looks at all kinds."""
     if scope.level in CR_LEVELS and (scope.needs or scope.without):
-        names = [name_of(kind) for kind in PACKAGES if matches_job_kind(scope, kind)]
+        kinds = [kind for kind in PACKAGES if matches_job_kind(scope, kind)]
+        if len(kinds) == len(PACKAGES):
+            return []  # it excludes declared kinds only
+        names = [name_of(kind) for kind in kinds]
     else:
         names = [name.rpartition("/")[2] for name in scope.kinds]
     return list(dict.fromkeys(names))

@@ -54,7 +54,7 @@ class AnswerMerger:
             if answer.setting is not None
             else _render_value(answer.doc, answer.path)
         )
-        key = "\n".join(lines)
+        key = _build_key(lines, answer) if variant_id else "\n".join(lines)
         rendered = self._answers.get(key)
         if rendered is None and len(self._answers) >= MAX_ANSWERS:
             self._omitted += 1
@@ -95,6 +95,18 @@ class AnswerMerger:
         if others:
             page |= {"others": others, "omitted": self._omitted}
         return json.dumps(page, indent=2, ensure_ascii=False) + "\n"
+
+
+def _build_key(lines: Sequence[str], answer: Answer) -> str:
+    """Return what two answers have in common if they differ only in the names of their CRs."""
+    if answer.setting is not None:
+        return "\n".join(lines)
+    generated = {
+        f"  from {_format_location(step.doc, step.path)}": f"  from {_format_field(step.doc, step.path)}"
+        for step in trace_to_source(answer.doc, answer.path)
+        if step.doc.source is None
+    }
+    return "\n".join(generated.get(line, line) for line in lines)
 
 
 def _render_value(doc: TracedDocument, path: Path) -> list[str]:

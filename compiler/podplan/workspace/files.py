@@ -31,6 +31,11 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 CONFIG_NAMES = ("podplan.toml", ".podplan.toml")
 UNUSED_CONFIG = "configuration in a folder below, which is not used"
 PYPROJECT = "pyproject.toml"
+_LEADS_OUT = "leads out of the repository"
+_LEADS_OUT_WITHOUT_GIT = (
+    "leads out of the root, which without git is the nearest folder with a podplan.toml, else the current"
+    " folder; run podplan in a folder above, or create podplan.toml there"
+)
 # O_NONBLOCK: opening a FIFO must not block until there is a writer.
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -142,7 +147,7 @@ def require_inside_repository(path: str) -> None:
         if os.path.islink(current):  # otherwise its real path follows from that of its parent
             current = os.path.realpath(current)
         if top and os.path.commonpath((current, top)) != top:
-            raise OutsideRoot(path, "leads out of the repository")
+            raise OutsideRoot(path, _LEADS_OUT)
         if current in _extra_roots or os.path.lexists(os.path.join(current, ".git")):
             top = current
 
@@ -399,7 +404,7 @@ def _open_inside_root(root: str, path: str) -> Iterator[BinaryIO]:
     real = os.path.realpath(path)
     top = os.path.realpath(root)
     if os.path.commonpath((real, top)) != top:
-        raise OutsideRoot(path, "leads out of the repository")
+        raise OutsideRoot(path, _LEADS_OUT if is_top(top) else _LEADS_OUT_WITHOUT_GIT)
     descriptor = os.open(real, _READ_FLAGS)
     with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -29,12 +29,14 @@ class KnownController(NamedTuple):
 
     ``validate_cr`` returns what the API server or the controller refuses in a CR. ``queue_integration`` is
     how Kueue sees the jobs, None if it does not know the kind. ``lower_gang`` returns the PodGroup of a job.
+    ``list_added_volumes`` returns the names of the volumes that the controller adds to the Pods of a CR.
     """
 
     validate_cr: Callable[[Mapping[str, Any]], list[Diagnostic]]
     traits: frozenset[str]
     queue_integration: QueueIntegration | None = None
     lower_gang: Callable[[Cursor], list[ReplicaGroup]] | None = None
+    list_added_volumes: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
 
 
 @cache

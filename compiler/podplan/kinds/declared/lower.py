@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan.core.findings import Diagnostic
 from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Behavior, Cause, Cursor, attribute_to
@@ -9,10 +11,11 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_gro
 from podplan.core.typing import Any
 from podplan.kinds.common.merge import unwrap_tree
 from podplan.kinds.common.name_patterns import INDEX_TEXT, fill_pattern
-from podplan.kinds.declared.bundled import load_known_controller
+from podplan.kinds.declared.bundled import KnownController, load_known_controller
 from podplan.kinds.declared.mapping import DeclaredReplicaType, find_replica_types
 from podplan.kinds.spec import References
 from podplan.kinds.t9k.job import GENERATED_SUFFIX
+from podplan.kubernetes.accessors import get_mapping
 
 DECLARED_BASIS = "declared"  # assumed: the WorkloadMapping states it, and no controller was observed
 _PAGE = "docs/workload-mapping.md"
@@ -45,11 +48,23 @@ def lower(cr: Cursor, references: References, _options: LoweringOptions) -> list
     mapping = references[()]
     replica_types, _ = find_replica_types(cr, references, mapping)
     groups = [group for one in replica_types for group in _build_pods(cr, mapping, one)]
-    named = mapping.get("spec")
-    controller = load_known_controller(str(named.get("group").value), str(named.get("kind").value))
+    controller = _find_controller(mapping.value)
     if controller is not None and controller.lower_gang is not None:
         groups += controller.lower_gang(cr)
     return groups
+
+
+def find_added_volumes(cr: Mapping[str, Any], mapping: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the volumes that the controller is known to add to the Pods."""
+    controller = _find_controller(mapping)
+    if controller is None or controller.list_added_volumes is None:
+        return frozenset()
+    return controller.list_added_volumes(cr)
+
+
+def _find_controller(mapping: Mapping[str, Any]) -> KnownController | None:
+    spec = get_mapping(mapping, "spec")
+    return load_known_controller(str(spec.get("group")), str(spec.get("kind")))
 
 
 def find_wrong_counts(replica_types: list[DeclaredReplicaType]) -> list[Diagnostic]:

@@ -16,13 +16,23 @@ from podplan.kubernetes.names import matches_form
 from podplan.kubernetes.quantities import parse_quantity
 
 OPERATOR = "the KubeRay operator refuses it"
-TRAITS = frozenset(("kueue", "shm-by-controller", "own-name-rules"))
+TRAITS = frozenset(("kueue", "shm-by-controller", "own-name-rules", "command-in-shell", "servers"))
 HEAD = "head"
 MAX_POD_SETS = 18
 _ELASTIC_ANNOTATION = "kueue.x-k8s.io/elastic-job"
 _FAULT_TOLERANCE_ANNOTATION = "ray.io/ft-enabled"
 _AUTOSCALER = {"cpu": "500m", "memory": "512Mi"}
 _REDIS_CLEAN_UP = {"cpu": "200m", "memory": "256Mi"}
+
+
+def list_cluster_volumes(cluster: Mapping[str, Any]) -> frozenset[str]:
+    """The volumes that the operator adds to the Pods of a cluster."""
+    names = {"shared-mem"}
+    if cluster.get("enableInTreeAutoscaling") is True:
+        names.add("ray-logs")
+    if get_mapping(cluster, "authOptions").get("enableK8sTokenAuth") is True:
+        names.add("ray-token")
+    return frozenset(names)
 
 
 def list_cluster_pod_sets(job: Cursor, cluster: Cursor) -> list[PodSet]:

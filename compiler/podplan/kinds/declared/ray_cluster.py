@@ -14,8 +14,10 @@ from podplan.kinds.declared.ray import (
     iter_cluster_refusals,
     iter_name_problems,
     list_cluster_pod_sets,
+    list_cluster_volumes,
 )
 from podplan.kinds.spec import PodSet, QueueIntegration, References
+from podplan.kubernetes.accessors import get_mapping
 
 _MAX_NAME = 53  # its Services have the suffix -serve-svc
 
@@ -36,5 +38,8 @@ def validate_for_kueue(job: Cursor) -> Iterator[tuple[Path, str]]:
 
 
 CONTROLLER = KnownController(
-    validate_cr, TRAITS, QueueIntegration(list_pod_sets, validate=validate_for_kueue)
+    validate_cr,
+    TRAITS,
+    QueueIntegration(list_pod_sets, validate=validate_for_kueue),
+    list_added_volumes=lambda cr: list_cluster_volumes(get_mapping(cr, "spec")),
 )

@@ -17,6 +17,7 @@ from podplan.kinds.declared.ray import (
     iter_cluster_refusals,
     iter_name_problems,
     list_cluster_pod_sets,
+    list_cluster_volumes,
 )
 from podplan.kinds.spec import PodSet, QueueIntegration, References
 from podplan.kubernetes.accessors import get_mapping, get_text
@@ -105,4 +106,7 @@ CONTROLLER = KnownController(
     validate_cr,
     TRAITS,
     QueueIntegration(list_pod_sets, validate=validate_for_kueue, is_left_alone=uses_existing_cluster),
+    list_added_volumes=lambda cr: list_cluster_volumes(
+        get_mapping(get_mapping(cr, "spec"), "rayClusterSpec")
+    ),
 )

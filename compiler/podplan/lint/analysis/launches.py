@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from podplan.core.findings import Path, TextPath, below, value_at
 from podplan.core.lazy_regex import compile_lazily
@@ -161,6 +162,12 @@ def find_only_assignment(launch: ContainerLaunch, name: str) -> str:
     if len(assignments) != 1 or _CHOOSES.search(string, 0, assignments[0].start()):
         return ""
     return assignments[0][2]
+
+
+def gives_several_gpus(program_words: tuple[Word, ...]) -> bool:
+    """Whether each process of a program uses several GPUs, as tests of NCCL do with -g."""
+    texts = [word.text for word in program_words]
+    return any(flag in ("-g", "--ngpus") and value != "1" for flag, value in pairwise(texts))
 
 
 def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -> bool:

@@ -106,6 +106,8 @@ def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job succeeds only when Pods of a group complete."""
+    if has_trait(job, "servers"):
+        return False
     if has_trait(job, "success-rules"):
         rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
         return not rules or any(group.replica_type in rule for rule in rules)

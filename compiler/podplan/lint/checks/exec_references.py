@@ -196,6 +196,8 @@ def _find_unexpanded_reference(
         return None
     for match in _SHELL_VARIABLE.finditer(value):
         variable = match["plain"] or match["braced"] or ""
+        if variable == name and match[0] == value and name not in _IMAGE_VARIABLES:
+            continue  # a placeholder of envsubst, which nobody means as a reference to itself
         if variable and (variable in declared_names or variable in _IMAGE_VARIABLES):
             instead = (
                 f"write $({variable})" if variable in earlier_names else "Kubernetes replaces $(NAME) only"

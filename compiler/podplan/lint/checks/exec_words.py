@@ -96,8 +96,11 @@ class ExecutedLine(NamedTuple):
 
 def find_executed_lines(target: Target) -> list[ExecutedLine]:
     """The lines that a container executes, and the words of the CR that its controller quotes for a shell."""
-    executed_lines = [ExecutedLine(line) for line in _parse_lines(target.data)]
     job, group = target.job, target.group
+    lines = _parse_lines(target.data)
+    if _is_joined_for_shell(target):
+        lines = [line for line in lines if line.paths[0][0] not in ("command", "args")]
+    executed_lines = [ExecutedLine(line) for line in lines]
     if group is None or not has_trait(job, "deepspeed-by-controller") or starts_over_ssh(job):
         return executed_lines
     from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
@@ -110,6 +113,16 @@ def find_executed_lines(target: Target) -> list[ExecutedLine]:
     ):
         executed_lines += [ExecutedLine(line, job.cr) for line in _iter_deepspeed_lines(job)]
     return executed_lines
+
+
+def _is_joined_for_shell(target: Target) -> bool:
+    """Whether a shell reads command and args of a container, as the controller joins them."""
+    group = target.group
+    return (
+        group is not None
+        and has_trait(target.job, "command-in-shell")
+        and target.base_path == ("spec", "containers", group.training_container_index or 0)
+    )
 
 
 @cache_latest

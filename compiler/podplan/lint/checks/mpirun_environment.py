@@ -43,7 +43,8 @@ def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         ):
             continue
         lost_names = [name for name in names if name not in facts.exported_variables]
-        if lost_names and facts.command_line.is_certain:
+        is_complete = not any("$" in name for name in facts.exported_variables)
+        if lost_names and is_complete and facts.command_line.is_certain:
             more_text = f" and {len(lost_names) - _MAX_SHOWN} more" if len(lost_names) > _MAX_SHOWN else ""
             names_text = ", ".join(lost_names[:_MAX_SHOWN]) + more_text
             yield Violation(

@@ -6,7 +6,6 @@ Sources: docs/evidence/mpirun.md#options, docs/evidence/mpirun.md#slots.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
@@ -17,7 +16,7 @@ from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.launches import ContainerLaunch, find_launches, gives_several_gpus
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container
 from podplan.lint.checks.registration import check
@@ -28,7 +27,6 @@ _PER_NODE_MAPPING = compile_lazily(r"ppr:(\d{1,5}):node(?:[:,].*)?")
 _GPU_PROGRAM = compile_lazily(r"python[0-9.]*|\w+_perf")
 # NVIDIA's Multi-Process Service, with which processes share a GPU.
 _MPS_VARIABLE = compile_lazily(r"(?:\w+_)?MPS(?:_\w+)?")
-_ONE_GPU_OPTION = ("-g", "--ngpus")  # of the tests of NCCL
 
 
 class _RankCount(NamedTuple):
@@ -123,8 +121,7 @@ def _uses_one_gpu(count: _RankCount) -> bool:
     words = count.facts.program_words
     if not words or not _GPU_PROGRAM.fullmatch(words[0].base_name):
         return False
-    texts = [word.text for word in words]
-    return not any(flag in _ONE_GPU_OPTION and value != "1" for flag, value in pairwise(texts))
+    return not gives_several_gpus(words)
 
 
 def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:

@@ -206,7 +206,7 @@ def _iter_ephemeral_port(value: str, path: Path, replacement: Violation | None =
 def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods of a job that a service mesh puts a proxy into. Values: ``why``, ``pods``."""
     group, job = target.group, target.job
-    if group is None or job.cr is None:
+    if group is None or job.cr is None or has_trait(job, "servers"):
         return
     metadata = get_mapping(target.data, "metadata")
     for section_name in ("labels", "annotations"):

@@ -28,6 +28,7 @@ from podplan.lint.analysis.launches import (
     find_launches,
     find_option_path,
     find_variable_path,
+    gives_several_gpus,
     is_single_process,
 )
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
@@ -415,7 +416,7 @@ def _count_processes(launch: ContainerLaunch, pods: int) -> int | None:
     if isinstance(facts, DeepSpeedCommand):
         return facts.processes if facts.processes is not None and facts.processes > 0 else None
     if isinstance(facts, MpirunCommand) and not facts.hosts and facts.hostfile is None:
-        return facts.processes
+        return None if gives_several_gpus(facts.program_words) else facts.processes
     return None
 
 
