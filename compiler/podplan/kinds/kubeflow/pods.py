@@ -88,6 +88,7 @@ def build_pods(
             spec,
             pod_range.start,
             pod_range.replicas,
+            replica_type.template.get("metadata", "finalizers"),
         )
 
 
@@ -99,8 +100,9 @@ def build_pod_group(
     spec: TracedMap,
     start: int = 0,
     count: int = 1,
+    finalizers: Cursor | None = None,
 ) -> ReplicaGroup:
-    """Pods with this name and spec, and the metadata of their template."""
+    """Pods with this name and spec, and the labels and annotations of their template."""
     template = replica_type.template.get("metadata")
     written_labels, written_annotations = template.get("labels"), template.get("annotations")
     labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
@@ -112,7 +114,7 @@ def build_pod_group(
         attribute_to(because(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations)
         if annotations
         else None,
-        finalizers=template.get("finalizers"),
+        finalizers=finalizers,
     )
     tree = attribute_to(
         (replica_type.entry, behaviors.POD),

@@ -19,6 +19,7 @@ _WEBHOOK = "the webhook of the training operator refuses the job"
 _OPERATOR = "the training operator refuses the job when it takes it up, and tries again without end"
 _LOOP = "the training operator would create and delete the Pod without end"
 _CRASH = "the training operator panics"
+_BOUNDS = ("minReplicas", "maxReplicas")
 
 
 class _Entry(NamedTuple):
@@ -148,7 +149,9 @@ def _validate_elastic_policy(
     policy, path = spec.get("elasticPolicy"), ("spec", "elasticPolicy")
     if not kind.has_elastic_policy or not isinstance(policy, dict):
         return
-    if not any(entry.type == "Worker" for entry in entries):
+    # With a bound of its own the operator does not look for the workers' number.
+    needs_worker = not kind.panics_without_worker or all(policy.get(name) is None for name in _BOUNDS)
+    if needs_worker and not any(entry.type == "Worker" for entry in entries):
         effect = (
             _CRASH + ", and with it every job of the cluster stops"
             if kind.panics_without_worker

@@ -20,6 +20,7 @@ from podplan.kinds.kubeflow.job import (
     build_main_label,
     build_metadata,
     build_name,
+    fails_at_once,
     is_ignored,
 )
 from podplan.kinds.kubeflow.mpi_job.kind import KIND
@@ -45,7 +46,7 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
     """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
     job = build_job(cr, KIND, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")
-    if is_ignored(job) or launcher is None:
+    if is_ignored(job) or fails_at_once(job) or launcher is None:
         return []
     return [
         *build_pod_groups(job),
