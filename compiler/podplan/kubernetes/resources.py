@@ -102,7 +102,7 @@ def _validate_within_limit(
     request_path = (*path, "requests", name)
     if name not in limits:
         if must_be_equal:
-            message = f"{name} is requested ({names.format_value(amount)}) without an equal limit"
+            message = f"{name} is requested ({amount}) without an equal limit"
             yield Diagnostic(
                 "SCHEMA003", message, (*path, "limits"), related=((request_path, "the request"),)
             )

@@ -128,15 +128,24 @@ def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def unknown_task_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A replica type that the controller does not know. Values: ``type``, ``known``, ``hint``."""
+    """A replica type that the controller does not know, or drops. Values: ``type``, ``problem``."""
     kind_spec = find_kind_spec(target.job)
     known = kind_spec.known_replica_types if kind_spec is not None else ()
     spellings = {name.lower() for name in known}
-    for replica_spec in get_replica_specs(target.job):
-        if replica_spec.type.lower() not in spellings:
-            hint = suggest_name(replica_spec.type, list(known))
-            values = {"type": replica_spec.type, "known": ", ".join(known), "hint": hint}
-            yield Violation(replica_spec.path, values)
+    replica_specs = get_replica_specs(target.job)
+    for replica_spec in replica_specs:
+        written = replica_spec.type
+        others = [one.type for one in replica_specs if one.type != written]
+        same = next((name for name in others if name.lower() == written.lower()), "")
+        if written.lower() not in spellings:
+            hint = suggest_name(written, list(known))
+            hint_text = f"did you mean {hint}? " if hint else ""
+            problem = f"does not exist; {hint_text}the types are {', '.join(known)}"
+        elif written in known and same:
+            problem = f"has no effect: {same} is the same type, and the controller takes that one"
+        else:
+            continue
+        yield Violation(replica_spec.path, {"type": written, "problem": problem})
 
 
 @check()
