@@ -145,6 +145,20 @@ def test_a_job_without_replica_types_has_a_pod_group_alone() -> None:
     assert list(objects(cr, behavior_values={"gang-scheduler": "volcano"})) == [("PodGroup", "bert")]
 
 
+@pytest.mark.parametrize("kind", ["JAXJob", "MPIJob"])
+def test_sizes_of_volumes_are_written_as_go_does(kind: str) -> None:
+    _, field, container, first = next(row for row in KINDS if row[0] == kind)
+    cr = replicated(kind, field, container, 1, first)
+    entry = cr["spec"][field]["Worker"]
+    volumes = [
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1024Mi"}},
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    entry["template"] = {"spec": {**entry["template"]["spec"], "volumes": volumes}}
+    written = objects(cr)["Pod", "bert-worker-0"]["spec"]["volumes"][:2]
+    assert written == [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, volumes[1]]
+
+
 @pytest.mark.parametrize(("kind", "kept"), [("JAXJob", True), ("MPIJob", False)])
 def test_pods_of_an_mpi_job_get_no_finalizers(kind: str, kept: bool) -> None:
     _, field, container, first = next(row for row in KINDS if row[0] == kind)

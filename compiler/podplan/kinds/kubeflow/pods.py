@@ -10,7 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common import go_serialization
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.go_serialization import write_env, write_ports
+from podplan.kinds.common.go_serialization import write_env, write_ports, write_volumes
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -185,7 +185,10 @@ def build_pod_spec(
 ) -> TracedMap:
     """The spec of the template with containers, restart policy and scheduler as the operator sets them."""
     template = replica_type.template.get("spec")
-    tree: TracedMap = {**template.fields(), **fields, "containers": containers}
+    tree: TracedMap = {**template.fields(), "containers": containers}
+    if "volumes" in tree:
+        tree["volumes"] = write_volumes(template.get("volumes"), behaviors.QUANTITY)
+    tree |= fields
     written = template.get("initContainers").entries()
     if written or init_containers:
         tree["initContainers"] = [

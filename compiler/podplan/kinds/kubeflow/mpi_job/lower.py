@@ -9,7 +9,7 @@ from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields
-from podplan.kinds.common.go_serialization import write_env
+from podplan.kinds.common.go_serialization import write_env, write_volumes
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -189,7 +189,9 @@ def _mount(container: dict[str, Any], replica_type: ReplicaType, *mounts: tuple[
 
 
 def _add_volumes(replica_type: ReplicaType, volumes: list[Traced]) -> dict[str, Any]:
-    return {"volumes": [*replica_type.template.get("spec", "volumes").entries(), *volumes]}
+    written = write_volumes(replica_type.template.get("spec", "volumes"), behaviors.QUANTITY)
+    entries = written.value if isinstance(written, Traced) else written.entries()
+    return {"volumes": [*entries, *volumes]}
 
 
 def _build_config_volume(job: Job, replica_type: ReplicaType, files: tuple[str, ...]) -> Traced:
