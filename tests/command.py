@@ -21,8 +21,10 @@ import pytest
 
 from podplan.cli import main
 from podplan.cli.command_names import COMMANDS
+from podplan.kinds.registry import PACKAGES, load_spec
 
 PATIENCE = 60  # timeout of a run in seconds
+WALKED = 13  # jobs, after which documents are validated by a validator, which takes time to build
 PODPLAN = (sys.executable, "-m", "podplan")
 
 JOB = """\
@@ -117,15 +119,18 @@ def _started(words: list[str], cwd: Path | None, stdin: bytes, env: Mapping[str,
 
 @cache
 def warm() -> None:
-    """Import what runs need, and load the policies and schemas once, so that a fork is fast."""
+    """Import what runs need, and load the policies, kinds and schemas once, so that a fork is fast."""
     for module in COMMANDS.values():
         import_module(f"podplan.cli.{module}")
+    for kind in PACKAGES:
+        load_spec(kind)
     with TemporaryDirectory() as folder:
-        (Path(folder) / "job.yaml").write_text(BAD_JOB)
-        (Path(folder) / "profile.yaml").write_text(ENVIRONMENTS)
-        for options in ((), ("--format", "json"), ("--diff",)):
+        good, bad = Path(folder, "good.yaml"), Path(folder, "bad.yaml")
+        good.write_text("---\n".join([ENVIRONMENTS, *[JOB] * WALKED]))
+        bad.write_text(BAD_JOB)
+        for options in ((good,), (bad,), ("--format", "json", bad), ("--diff", bad)):
             with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
-                patch.setattr(sys, "argv", ["podplan", "check", folder, *options])
+                patch.setattr(sys, "argv", ["podplan", "check", *map(str, options)])
                 with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(None):
                     main()
 

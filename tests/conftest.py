@@ -17,7 +17,7 @@ from tests.command import BAD_JOB, JOB
 MANY = 100  # jobs, whose report is longer than the buffer of a pipe
 
 settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
-settings.register_profile("third", settings.get_profile("all"), max_examples=33)
+settings.register_profile("fifth", settings.get_profile("all"), max_examples=20)
 
 os.environ["PODPLAN_NO_CACHE"] = "1"  # tests must compute their results; tests/caching has a cache
 # Python is started hundreds of times: without cached bytecode each start would compile podplan again.
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long, and runs with --thorough only")
-    settings.load_profile("all" if config.getoption("--thorough") else "third")
+    settings.load_profile("all" if config.getoption("--thorough") else "fifth")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,9 +62,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(autouse=True, scope="session")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An empty current folder, so that texts under relative names have no inventory."""
+    """An empty current folder: texts under relative names would search this repository for an inventory."""
     with chdir(tmp_path_factory.mktemp("elsewhere")):
         yield
 

@@ -106,7 +106,7 @@ def generated() -> list[Lowered]:
     """Return the lowered objects of CRs that hypothesis generates."""
     found: list[Lowered] = []
 
-    @settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples(150, short=50), deadline=None, derandomize=True, database=None)
     @given(crs(systems=["PyTorchTrainingJob", "DeepSpeedJob"]))
     def collect(cr: Object) -> None:
         found.append(objects(cr))

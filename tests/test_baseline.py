@@ -31,8 +31,6 @@ from podplan.yaml import parse_yaml
 from tests.command import Run, podplan
 from tests.thoroughness import examples
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 HEAD = """\
 apiVersion: batch.tensorstack.dev/v1beta1
 kind: GenericJob

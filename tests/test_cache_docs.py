@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import check_cache
-from podplan.workspace.dependencies import FEWEST_FILES
+from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE
 from tests.command import JOB, podplan
 
 PAGE = (Path(__file__).parents[1] / "docs/cache.md").read_text()
@@ -58,7 +58,7 @@ def test_its_commands(tree: Path) -> None:
 
 
 def test_its_numbers() -> None:
-    assert f"fewer than {FEWEST_FILES} files" in PAGE
+    assert f"fewer than {MIN_FILES_FOR_CACHE} files" in PAGE
     assert f"at most {check_cache.MAX_ENTRIES}, of {check_cache.MAX_BYTES // 2**20} MB together" in PAGE
     for name in (check_cache.DISABLE_VARIABLE, check_cache.FOLDER_VARIABLE):
         assert name in PAGE

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from podplan.lint.registry import load_policy_documents
 from tests.command import podplan
+from tests.policy_examples import findings
 
 HEAD = """\
 apiVersion: podplan/v1
@@ -69,3 +71,65 @@ def test_the_variants_that_have_a_finding_are_named(tmp_path: Path) -> None:
     page = json.loads(podplan("check", "--format", "json", ".", cwd=tmp_path).out)
     [finding] = [one for one in page["findings"] if one["rule"] == "DIST001"]
     assert finding["instances"] == {"hit": 1, "of": 3, "ids": ["prod"]}
+
+
+# Rules whose messages speak of another line, with the label of that line.
+LABELS_OF_OTHER_LINES = {
+    "CR004": "selects the launcher",
+    "CR009": "selects the launcher",
+    "CR014": "because of this",
+    "DIST004": "2 Pods",
+    "DIST015": "the port of the rendezvous",
+    "GEN001": "2 Pods",
+    "GIT070": "the queue",
+    "NET008": "user 1000",
+    "RES021": "the CPUs of the container",
+    "RES025": "2 GPUs",
+    "SCHED003": "requires t9k-scheduler",
+    "SCHED005": "the inventory",
+    "SCHED089": "the request of master",
+    "VOL005": "the inventory",
+    "VOL006": "the inventory",
+}
+
+
+@pytest.mark.parametrize(("rule", "label"), LABELS_OF_OTHER_LINES.items())
+def test_the_line_that_the_message_speaks_of(rule: str, label: str) -> None:
+    [examples] = [data["examples"] for data in load_policy_documents() if data["id"] == rule]
+    labels = {
+        related.message
+        for example in examples
+        if example["verdict"] == "bad"
+        for finding in findings(example, rule)
+        if finding.rule == rule
+        for related in finding.related
+    }
+    assert label in labels
+
+
+def test_the_launcher_of_the_profile_that_draws_a_finding_of_its_base(tmp_path: Path) -> None:
+    base = BODY.replace("  launcher: torchrun\n", "") + LITERAL_GPUS
+    (tmp_path / "base.yaml").write_text(f"{HEAD.replace('JobProfile', 'JobProfileBase')}{base}")
+    profile = f"{HEAD}  extends: [base.yaml]\n"
+    for launcher, rule in (("python", "DIST001"), ("torchrun", "CR009")):
+        text = f"{profile}  launcher: {launcher}\n"
+        (tmp_path / "job.yaml").write_text(text + '  env: {RANK: "0"}\n' * (rule == "CR009"))
+        [named] = list_lines(tmp_path, rule).values()
+        assert f"launcher: {launcher}" in named
+
+
+def test_the_profile_that_extends_another_profile(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(f"{HEAD}{BODY}  processes: 8\n{LITERAL_GPUS}")
+    (tmp_path / "job.yaml").write_text(f"{HEAD}  extends: [base.yaml]\n  env: {{X: a}}\n  processes: 4\n")
+    (tmp_path / "other.yaml").write_text(f"{HEAD}  extends: [base.yaml]\n  launcher: python\n")
+    [named] = list_lines(tmp_path, "PROF021").values()
+    assert {"processes: 8", "extends: [base.yaml]", "launcher: python"} <= named
+
+
+def test_a_field_at_the_top_that_belongs_in_a_section(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(f"{HEAD}{BODY}extends: [base.yaml]\nname: two\n")
+    page = json.loads(podplan("check", "--format", "json", ".", cwd=tmp_path).out)
+    assert [one["message"] for one in page["findings"] if one["rule"] == "PROF001"] == [
+        'unknown field "extends"; it belongs in spec',
+        'unknown field "name"; it belongs in metadata',
+    ]

@@ -26,12 +26,12 @@ items:
 - metadata: {name: one}
   spec: {replicaSpecs: [{type: a, template: {spec: {containers: [{name: m, image: "i:1"}]}}}]}
 """
-BEAM_JOB = """\
+REFUSED_JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
-kind: BeamJob
-metadata: {name: beam}
-spec: {flinkClusterTemplate: {spec: {}}, jobTemplate: {spec: {template: {spec: {
-  restartPolicy: Never, containers: [{name: main, image: "i:1"}]}}}}}
+kind: GenericJob
+metadata: {name: refused}
+spec:
+  replicaSpecs: {}
 """
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 
@@ -39,13 +39,13 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 def test_import_of_a_stream_prints_what_it_can_import_and_tells_the_rest(folder: Path) -> None:
     alone = podplan("import", "job.yaml", cwd=folder)
     assert (alone.code, alone.err) == (0, "")
-    (folder / "stream.yaml").write_text("---\n".join((BEAM_JOB, JOB, CONFIG_MAP, "# nothing\n", "- a\n")))
+    (folder / "stream.yaml").write_text("---\n".join((REFUSED_JOB, JOB, CONFIG_MAP, "# nothing\n", "- a\n")))
     run = podplan("import", "stream.yaml", cwd=folder)
     assert run.out == alone.out
     assert run.code == 1
     told = run.err.splitlines()
     assert [line.partition(" ")[0] for line in told] == [
-        "stream.yaml:1:",
+        "stream.yaml:5:",
         "stream.yaml:31:",
         "stream.yaml:37:",
     ]
@@ -54,8 +54,8 @@ def test_import_of_a_stream_prints_what_it_can_import_and_tells_the_rest(folder:
 
 
 def test_import_writes_no_file_where_nothing_can_be_imported(folder: Path) -> None:
-    (folder / "beam.yaml").write_text(BEAM_JOB)
-    run = podplan("import", "beam.yaml", "-o", "profile.yaml", cwd=folder)
+    (folder / "refused.yaml").write_text(REFUSED_JOB)
+    run = podplan("import", "refused.yaml", "-o", "profile.yaml", cwd=folder)
     assert (run.code, run.out) == (1, "")
     assert not (folder / "profile.yaml").exists()
 

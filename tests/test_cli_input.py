@@ -36,7 +36,7 @@ def test_kinds_of_the_group_without_pods_of_their_own_are_counted_and_no_error(
 ) -> None:
     """https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md"""
     version = "apiVersion: batch.tensorstack.dev/v1beta1\n"
-    alone = f"{version}kind: {kind}\nmetadata: {{name: a}}\nspec: {{pytorchTrainingJob: {{spec: {{}}}}}}\n"
+    alone = f"{version}kind: {kind}\nmetadata: {{name: a}}\nspec: {{type: Pod, pod: {{}}}}\n"
     listed = f"{version}kind: {kind}List\nmetadata: {{}}\nitems: [{{metadata: {{name: a}}, spec: {{}}}}]\n"
     (folder / "job.yaml").write_text(f"{alone}---\n{listed}")
     run = podplan("check", "job.yaml", cwd=folder)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from podplan.checker.check import check_sources
 from podplan.pipeline import PipelineSettings
 from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
-
-pytestmark = pytest.mark.usefixtures("elsewhere")
 
 HEAD = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: {kind}\nmetadata: {{name: job}}\nspec:\n"
 

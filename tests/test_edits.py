@@ -99,6 +99,12 @@ def test_removing(data: Any, style: Any, draw: Any) -> None:
     assert document(new).data == removed(data, path)
 
 
+def test_removing_the_first_entry_of_a_list_in_a_list() -> None:
+    """The dash of the outer list stands in its line, and is not its own."""
+    new = edited("a:\n- - 1\n  - 2\n- 3\n", DocumentFix("", "remove", ("a", 0, 0)))
+    assert new == "a:\n- - 2\n- 3\n"
+
+
 @given(DOCUMENTS, STYLES, st.data(), SCALARS)
 def test_replacing_a_scalar(data: Any, style: Any, draw: Any, value: Any) -> None:
     text = style(data)

@@ -43,7 +43,7 @@ def test_a_reader_that_goes_away_is_no_verdict(many: Path, unbuffered: str) -> N
     assert (run.code, len(run.out), run.err) == (128 + signal.SIGPIPE, 1, "")
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", mark_long(["", "1"], short=[""]))
 @pytest.mark.parametrize(
     "command",
     ["check bad.yaml", "check bad.yaml --no-cache", "explain IMG002", "rules", "--help", "--version"],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from podplan.checker import pool
 from tests.command import podplan
 from tests.git import commit, git_in
 from tests.job_variants import Job, changed, pytorch
@@ -262,11 +263,14 @@ def test_without_git_the_jobs_of_all_folders_are_compared(tmp_path: Path) -> Non
     assert [one for one in reported(tmp_path) if one[0] == "NAME002"] == [("NAME002", "b/job.yaml", 3)]
 
 
-def test_many_files_in_workers_say_the_same_of_repositories_in_one_another(tmp_path: Path) -> None:
+def test_many_files_in_workers_say_the_same_of_repositories_in_one_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "MIN_FILES_FOR_WORKERS", 40)
     (tmp_path / ".git").mkdir()
     nested = tmp_path / "nested"
     (nested / ".git").mkdir(parents=True)
-    for number in range(160):
+    for number in range(40):
         (tmp_path / f"{number:03}.yaml").write_text(JOB.replace("train", f"train-{number}"))
         shutil.copy(tmp_path / f"{number:03}.yaml", nested)
     (nested / "last.yaml").write_text(JOB.replace("train", "train-7"))

@@ -102,6 +102,24 @@ def test_without_git_and_configuration_the_root_is_the_current_folder_or_that_of
     assert find_root("../elsewhere/jobs/job.yaml") == str(tmp_path / "elsewhere/jobs")
 
 
+def test_installed_and_unpacked_packages_are_not_searched_unless_named(tmp_path: Path) -> None:
+    """Those of podplan have an inventory and queues, which are not those of the user's cluster."""
+    files = ("jobs/a.yaml", "venv/lib/b.yaml", "vendor/lib/podplan/c.yaml", "podplan-0.1.0/fixtures/d.yaml")
+    markers = ("venv/pyvenv.cfg", "vendor/lib/podplan-0.1.0.dist-info/METADATA", "podplan-0.1.0/PKG-INFO")
+    for name in (*files, *markers):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("kind: ClusterInventory\n")
+    skipped: Counter[str] = Counter()
+    found = list(expand_paths([str(tmp_path)], skipped=skipped))
+    assert [os.path.relpath(file, tmp_path) for file in found] == ["jobs/a.yaml"]
+    assert dict(skipped) == {
+        "unpacked Python package": 1,
+        "folder with installed Python packages": 1,
+        "virtual environment": 1,
+    }
+    assert len(list(expand_paths([str(tmp_path / name) for name in ("venv", "vendor/lib")]))) == 2
+
+
 def test_what_git_ignores_and_nested_repositories_are_not_searched_unless_named(tmp_path: Path) -> None:
     for name in ("a.yaml", "out/b.yaml", "out/kept.yaml", "c.tmp.yaml", "jobs/d.yaml", "clone/e.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

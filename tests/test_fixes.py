@@ -14,6 +14,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from podplan.lint.registry import load_policy_documents
 from tests.command import JOB
 from tests.golden_cases import FIXTURES, mistake_cases, podplan
+from tests.thoroughness import mark_long
 
 CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
 MISTAKES = mistake_cases()
@@ -48,7 +49,9 @@ def test_only_the_lines_of_the_fixes_change(
     assert {line.endswith("\r\n") for line in after} == {line.endswith("\r\n") for line in before}
 
 
-@pytest.mark.parametrize("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])
+@pytest.mark.parametrize(
+    "folder", mark_long(MISTAKES, short=MISTAKES[::4]), ids=[folder.name for folder in MISTAKES]
+)
 def test_what_is_fixed_is_gone_and_stays_gone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +65,7 @@ def test_what_is_fixed_is_gone_and_stays_gone(
     assert "would fix" not in again.err
 
 
+@pytest.mark.long
 def test_every_policy_with_a_fix_is_fixed_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     left = set(FIXED)

@@ -12,6 +12,7 @@ from tests import command
 from tests.git import commit, git_in
 from tests.golden_cases import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
 from tests.rows import each_row
+from tests.thoroughness import mark_long
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
 INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why", "runtimes"}
@@ -74,7 +75,13 @@ def _why(case: Case, path: str) -> str:
     return said.out
 
 
-@pytest.mark.parametrize("kind", sorted({c.folder.parent.name for c in ALL if c.input == "profile.yaml"}))
+@pytest.mark.parametrize(
+    "kind",
+    mark_long(
+        sorted({c.folder.parent.name for c in ALL if c.input == "profile.yaml"}),
+        short=("colossalai_job_launcher", "pytorch_training_job", "train_job", "tf_job"),
+    ),
+)
 def test_a_process_of_its_own_prints_the_same_bytes_elsewhere(kind: str, tmp_path: Path) -> None:
     case = next(case for case in ALL if case.folder.parent.name == kind and case.input == "profile.yaml")
     folder = tmp_path / "elsewhere" / "with a space"

@@ -115,7 +115,10 @@ def test_a_kind_in_its_old_spelling_is_imported_in_the_right_one() -> None:
             {**cr_of("GenericJob", {}), "apiVersion": "v1"},
             "only jobs of batch.tensorstack.dev/v1beta1, kubeflow.org/v1, kubeflow.org/v2beta1, trainer.",
         ),
-        (cr_of("BeamJob", {}), "a BeamJob cannot be imported; there is PyTorchTrainingJob, DeepSpeedJob, "),
+        (
+            {**cr_of("TrainingRuntime", {}), "apiVersion": "trainer.kubeflow.org/v1alpha1"},
+            "a TrainingRuntime cannot be imported; there is PyTorchTrainingJob, DeepSpeedJob, ",
+        ),
         (cr_of("GenericJobList", {}), "a GenericJobList cannot be imported; "),
     ],
 )

@@ -15,8 +15,6 @@ from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.policy_examples import build_inventory
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 
 def test_policies_are_sorted_once_for_each_ruling_however_the_files_take_turns(
     monkeypatch: pytest.MonkeyPatch,

@@ -125,5 +125,7 @@ def test_definitions_by_themselves() -> None:
     both = {"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     assert [p.path for p in kubernetes.validate_definition("EnvVar", both)] == [("valueFrom",)]
     needs = {"requests": {"nvidia.com/gpu": "8"}, "claims": [{"name": "c"}]}
-    assert [p.path for p in kubernetes.validate_definition("ResourceRequirements", needs)] == [("limits",)]
+    assert [p.path for p in kubernetes.validate_definition("ResourceRequirements", needs)] == [
+        ("requests", "nvidia.com/gpu")
+    ]
     assert kubernetes.validate_definition("ObjectMeta", {"labels": {"a": "b"}}) == []

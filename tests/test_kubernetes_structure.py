@@ -93,7 +93,14 @@ def test_the_schemas_hold_the_forms_as_they_are_now() -> None:
                 assert [text.removeprefix("^$|") for text in spelt] == list(form.patterns), name
 
 
-@pytest.mark.parametrize(("version", "every"), [("1.24", 3), ("1.36", 1), ("1.37", 3)])
+@pytest.mark.parametrize(
+    ("version", "every"),
+    [
+        pytest.param("1.24", 3, marks=pytest.mark.long),
+        ("1.36", 1),
+        pytest.param("1.37", 3, marks=pytest.mark.long),
+    ],
+)
 def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str, every: int) -> None:
     """Of all objects in the version that answered about them, and of each third one in the others."""
     for obj in objects()[::every]:

@@ -96,7 +96,7 @@ def test_work_grows_with_the_words_only(word: str) -> None:
             find_programs(container(["bash", "-c", f"{launcher} {' '.join([word] * number)}"]))
 
     looked_at(2)  # what is made once, such as the options of launchers
-    few, many = (work(partial(looked_at, number)) for number in (100, 400))
+    few, many = (work(partial(looked_at, number)) for number in (50, 200))
     assert many < 4.02 * few
 
 

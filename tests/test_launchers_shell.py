@@ -357,3 +357,9 @@ def test_the_operator_behind_a_block_is_that_of_the_block(block: str, operator: 
 def test_a_command_behind_a_line_break_is_no_alternative() -> None:
     commands = parse_script("a || b\nc\n(d) || e\nf", {}).commands
     assert [command.words[0].text for command in commands if command.is_conditional] == ["b", "e"]
+
+
+def test_redirections_have_their_targets() -> None:
+    (command,) = parse_script("a 2>/tmp/err > $OUT/x >> $unknown", {"OUT": "/data"}).commands
+    found = [(one.operator, one.target.text, one.target.is_known) for one in command.redirections]
+    assert found == [(">", "/tmp/err", True), (">", "/data/x", True), (">>", "$unknown", False)]

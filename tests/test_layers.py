@@ -149,7 +149,7 @@ HEAVY = {
     "podplan.redaction.matching",
     "podplan.redaction.redactor",
     "podplan.yaml.secret_spans",
-    "podplan.lint.redaction",
+    "podplan.lint.finding_redaction",
     "podplan.cli.check_cache",
     "podplan.cli.commands",
     "cel_expr_python",

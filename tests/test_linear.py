@@ -359,7 +359,7 @@ def test_thousands_of_sections_that_hold_for_one_path() -> None:
     for number in range(3_000):
         selection = narrow_selection(selection, {"ignore": ("SCHEMA",)} if not number else {})
     assert not selection.replaces_preset
-    found = resolve_rules([], selection)
+    found = resolve_rules((), selection)
     assert found.changed_severities.get("SCHEMA001", ...) is None
     assert "SCHEMA001" in BUILTIN_RULES
 
@@ -367,16 +367,18 @@ def test_thousands_of_sections_that_hold_for_one_path() -> None:
 @pytest.mark.parametrize(
     ("api", "kind", "spec"),
     [
-        (
+        pytest.param(
             "batch.tensorstack.dev/v1beta1",
             "TensorFlowTrainingJob",
             "replicaSpecs: [{type: worker, replicas: NUMBER, template: TEMPLATE}]",
+            marks=pytest.mark.long,
         ),
         ("kubeflow.org/v1", "TFJob", "tfReplicaSpecs: {Worker: {replicas: NUMBER, template: TEMPLATE}}"),
-        (
+        pytest.param(
             "kubeflow.org/v1",
             "PyTorchJob",
             "pytorchReplicaSpecs: {Worker: {replicas: NUMBER, template: TEMPLATE}}",
+            marks=pytest.mark.long,
         ),
     ],
 )

@@ -113,15 +113,78 @@ def test_a_changed_queue_is_found(tmp_path: Path) -> None:
     assert "error[GIT002 immutable-field-changed]: queue of TensorFlowTrainingJob/train changes" in shown
 
 
-def test_a_workflow_is_counted_as_not_checked(tmp_path: Path) -> None:
-    (tmp_path / "flow.yaml").write_text(
-        """apiVersion: batch.tensorstack.dev/v1beta1
+WORKFLOW = """\
+apiVersion: batch.tensorstack.dev/v1beta1
 kind: WorkflowTemplate
-metadata: {name: a}
-spec: {mpiJob: {spec: {worker: {processesPerWorker: 4}}}}
+metadata: {name: NAME}
+spec:
+  type: MPIJob
+  mpiJob:
+    spec:
+      worker:
+        replicas: 2
+        processesPerWorker: 3
+        cmd: [./train, --steps, "20"]
+        template:
+          spec:
+            containers:
+            - name: mpi-worker
+              image: registry.example.com/nlp/train:4
+              env: [{name: API_TOKEN, value: hunter2hunter2}]
+              resources: {limits: {cpu: 1, memory: 1Gi}}
 """
-    )
+
+
+def test_the_job_of_a_workflow_is_checked_as_others_are(tmp_path: Path) -> None:
+    """Row 74. Its name is not that of the workflow, so nothing is said about that or about two of a name."""
+    path = tmp_path / "flow.yaml"
+    path.write_text("---\n".join(WORKFLOW.replace("NAME", name) for name in ("flow", "flow", "a" * 80)))
+    run = podplan("check", "--isolated", "--format", "json", path)
+    found = json.loads(run.out)["findings"]
+    places = [(one["rule"], one["line"]) for one in found if one["severity"] != "info" and one["line"] < 19]
+    assert places == [("MPI079", 10), ("PROF107", 17)]
+    rules = [one["rule"] for one in found]
+    assert rules == 3 * rules[: len(rules) // 3]
+    assert "hunter2" not in run.out
+
+
+def test_a_workflow_of_steps_is_counted_as_not_checked(tmp_path: Path) -> None:
+    path = tmp_path / "flow.yaml"
+    path.write_text(WORKFLOW.replace("mpiJob:", "pod:"))
     assert "not checked: 1 × WorkflowTemplate" in podplan("check", "--isolated", tmp_path).out
+
+
+def test_the_manifest_of_a_workflow_has_a_version_and_conditions_that_jobs_have(tmp_path: Path) -> None:
+    """Row 77, as three manuals write it."""
+    (tmp_path / "flow.yaml").write_text("""\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: WorkflowTemplate
+metadata: {name: train}
+spec:
+  type: Resource
+  resource:
+    manifest: |
+      apiVersion: batch.tensorstack.dev
+      kind: TensorFlowTrainingJob
+      metadata: {generateName: train-}
+      spec: {replicaSpecs: [{type: worker, replicas: $(params.workers)}]}
+    successRules: {conditionSelector: {type: Succeeded, status: "True"}}
+    failureRules: {conditionSelector: {type: Failed, status: "True"}}
+""")
+    run = podplan("check", "--isolated", "--format", "concise", tmp_path)
+    assert [line.partition(": ")[2] for line in run.out.splitlines()[:2]] == [
+        'error SCHEMA010 the manifest has apiVersion "batch.tensorstack.dev", which has no version',
+        'error SCHEMA004 no TensorFlowTrainingJob has a condition "Succeeded", so these successRules never'
+        " apply",
+    ]
+    assert "not checked: 1 × WorkflowTemplate" in run.out
+
+
+def test_a_patch_of_a_workflow_is_not_checked(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: []\npatches: [{path: flow.yaml}]\n")
+    (tmp_path / "flow.yaml").write_text(WORKFLOW.replace("cmd:", "comand:"))
+    run = podplan("check", "--isolated", tmp_path)
+    assert "no findings" in run.out
 
 
 def write_job(folder: Path, job: dict[str, Any]) -> Path:

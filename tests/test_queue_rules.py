@@ -11,6 +11,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.plan import plan_paths
 from tests.command import podplan
+from tests.thoroughness import mark_long
 from tests.work_counts import work
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "kueue" / "rules"
@@ -67,7 +68,7 @@ def write_repository(folder: Path, jobs: int, queues: int) -> None:
         (folder / f"job-{number}.yaml").write_text(text)
 
 
-@pytest.mark.parametrize("grows", ["jobs", "queues"])
+@pytest.mark.parametrize("grows", mark_long(["jobs", "queues"], short=["queues"]))
 def test_work_is_in_proportion_to_jobs_and_queues(
     grows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,7 +69,7 @@ def test_only_the_package_redaction_hides_values() -> None:
     elsewhere = [
         f"{path.relative_to(package)}:{node.lineno}"
         for path in package.rglob("*.py")
-        if "redaction" not in path.relative_to(package).parts
+        if "redaction" not in path.relative_to(package).parts and "***" in path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "***" in node.value
     ]

@@ -33,6 +33,7 @@ from podplan.lint.vap_export import export_vap
 from podplan.schema.catalog import build_schema
 from tests.command import podplan
 from tests.golden_cases import FIXTURES
+from tests.rows import each_row
 
 GROUP_OF_T9K = "batch.tensorstack.dev"
 JOB = """\
@@ -64,6 +65,15 @@ def test_the_rules_of_a_kind(file_regression: FileRegressionFixture) -> None:
     assert (said.code, said.err) == (0, "")
     file = FIXTURES / "rules" / "GenericJob.txt"
     file_regression.check(said.out, fullpath=file, encoding="utf-8", newline="")
+
+
+@each_row("kind", ["JobSet", "batch/v1/Job", "TrainJob"])
+def test_rules_about_restart_policies_say_why_they_are_not_for_jobs(kind: str) -> None:
+    rules, _, traits = podplan("rules", "--isolated", "--kind", kind).out.partition("traits that decide")
+    for code in ("LIFE018", "LIFE028"):
+        (line,) = [one for one in rules.splitlines() if one.startswith(f"  {code} ")]
+        assert line.endswith("the kind lacks restarts-by-controller")
+    assert "The controller restarts replicas as their restart policy says" in traits
 
 
 @pytest.mark.parametrize("kind", PACKAGES, ids=name_of)

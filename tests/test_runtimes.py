@@ -107,6 +107,34 @@ def test_a_runtime_of_the_other_kind_is_named(folder: Path) -> None:
     )
 
 
+def test_a_runtime_that_the_platform_does_not_have_is_an_error(folder: Path) -> None:
+    job = folder / "jobs" / "bert.yaml"
+    job.write_text(job.read_text().replace("name: torch", "name: other"))
+    severities = {}
+    for config in ("", CONFIG, f'{CONFIG}[severity]\nCR901 = "info"\n'):
+        (folder / "podplan.toml").write_text(config)
+        result = json.loads(podplan("check", "--no-cache", "--format", "json", "jobs").out)
+        severities[config] = [one["severity"] for one in result["findings"] if one["rule"] == "CR901"]
+    assert [*severities.values()] == [["warning"], ["error"], ["info"]]
+
+
+def test_a_patch_of_what_the_trainer_states_is_explained(folder: Path) -> None:
+    containers = "containers: [{name: node, resources: {limits: {cpu: 2}}}]"
+    jobs = f"{{name: node, template: {{spec: {{template: {{spec: {{{containers}}}}}}}}}}}"
+    template = f"{{spec: {{replicatedJobs: [{jobs}]}}}}"
+    patch = f"{{manager: a.example.com/b, trainingRuntimeSpec: {{template: {template}}}}}"
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "jobs/bert.yaml").write_text(f"{TRAIN_JOB}  runtimePatches: [{patch}]\n")
+    assert "spec.trainer.resourcesPerNode" in find_message("SCHEMA012")
+
+
+def test_a_misspelt_field_of_a_runtime_is_named_at_the_job(folder: Path) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    policy = "torch: {envInjection: {targets: [{jobName: node, containerName: a}]}}"
+    (folder / "platform/a/torch.yaml").write_text(RUNTIME.replace("torch: {}", policy))
+    assert 'unknown field "containerName"' in find_message("CR910")
+
+
 def test_a_similar_name_is_suggested(folder: Path) -> None:
     job = folder / "jobs" / "bert.yaml"
     job.write_text(job.read_text().replace("name: torch", "name: torhc"))

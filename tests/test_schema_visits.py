@@ -228,7 +228,11 @@ def test_the_count_is_that_of_visits_made_one_by_one(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("parts", "inside", "counted"),
-    [(1_000, SELF, 151), (10_000, SELF, BOUND + 1), (10_000, {"items": True}, 4)],
+    [
+        (1_000, SELF, 151),
+        pytest.param(10_000, SELF, BOUND + 1, marks=pytest.mark.long),
+        (10_000, {"items": True}, 4),
+    ],
     ids=["recurring", "too big", "big"],
 )
 def test_a_big_schema_is_counted_soon(parts: int, inside: Any, counted: int) -> None:

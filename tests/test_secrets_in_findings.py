@@ -9,7 +9,7 @@ import pytest
 
 from podplan.cli.reporting import FORMATS
 from podplan.core.findings import Edit, Fix, Location, Related
-from podplan.lint.redaction import redact_finding
+from podplan.lint.finding_redaction import redact_finding
 from podplan.redaction.redactor import Redactor
 from tests.command import podplan
 from tests.editor import Editor

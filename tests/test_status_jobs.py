@@ -23,6 +23,7 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
+from tests.command import podplan
 from tests.rows import each_row
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -45,6 +46,17 @@ spec:
         completions: 2
         template: {spec: {containers: [{name: main, image: "registry.example.com/trial:1.4"}]}}
 """
+
+
+@each_row("managed", ["kueue.x-k8s.io/multikueue", "acme.example.com/runs", ""])
+def test_a_job_of_another_controller_has_no_pods_and_is_counted(managed: str, tmp_path: Path) -> None:
+    text = SWEEP.replace("spec:\n", f"spec:\n  managedBy: {managed}\n", 1) if managed else SWEEP
+    (tmp_path / "sweep.yaml").write_text(text)
+    status = podplan("status", str(tmp_path / "sweep.yaml")).out
+    assert (f"managedBy gives it to {managed}" in status) is bool(managed)
+    summary = json.loads(podplan("check", "--no-cache", "--format", "json", str(tmp_path)).out)["summary"]
+    reason = "Pods: managedBy gives the job to another controller"
+    assert summary["notChecked"].get(reason, 0) == bool(managed)
 
 
 def predict(

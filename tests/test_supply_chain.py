@@ -55,6 +55,7 @@ def test_the_lock_is_for_every_platform() -> None:
     assert binary.count("--hash") > 20
 
 
+@pytest.mark.long
 def test_the_bill_of_materials_has_what_is_locked(tmp_path: Path) -> None:
     recipe = (ROOT / "Makefile").read_text().split("\nsbom:")[1].split("\n\n")[0].split("-p build\n")[1]
     written = tmp_path / "podplan.cdx.json"

@@ -369,6 +369,7 @@ def alike(number: int) -> Iterator[SourceFile]:
     return sources({"a.yaml": [cr("same")] * number})
 
 
+@pytest.mark.long
 def test_packs_are_unpacked_in_proportion_to_the_jobs_that_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """All 64 jobs of a pack were unpacked for each job that points at the first: 6,000 took 27 seconds."""
     unpacked = []
@@ -383,6 +384,7 @@ def test_packs_are_unpacked_in_proportion_to_the_jobs_that_are_alike(monkeypatch
     assert 0 < len(unpacked) < 12 * 5
 
 
+@pytest.mark.long
 def test_of_jobs_that_are_all_alike_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     few, many = (most_alive(monkeypatch, partial(checked, alike(number))) for number in (20, 80))
     assert many < few + 80 * 3, "documents of the file are read twice, and each is a job"

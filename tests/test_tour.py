@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.init import EXAMPLES, STARTER_FOLDER
@@ -26,6 +27,15 @@ def test_the_tour_visits_each_example() -> None:
     page = PAGE.read_text("utf-8")
     assert {name for name in EXAMPLES if f"podplan init --example {name} " in page} == set(EXAMPLES)
     assert {path.name for path in (STARTER_FOLDER / "examples").iterdir()} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_walk_goes_from_the_mistake_to_the_plan(name: str) -> None:
+    walk = PAGE.read_text("utf-8").partition(f"$ podplan init --example {name} ")[2].partition("\n## ")[0]
+    commands = [line for line in walk.splitlines() if line.startswith("$ ")]
+    for command in ("check", "why", "graph", "diff", "plan"):
+        assert any(line.startswith(f"$ podplan {command}") for line in commands), command
+    assert any(line.startswith(("$ sed -i", "$ podplan check --fix")) for line in commands), "the fix"
 
 
 def test_profiles_of_examples_are_formatted() -> None:

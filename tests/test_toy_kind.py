@@ -21,7 +21,7 @@ TOY = Path(__file__).parent / "toy_kind"
 FAMILY = 'Family("toys.example.com", "v1", {"ToyJob": "podplan.kinds.toys.toy_job"}),'
 
 
-IGNORED = shutil.ignore_patterns("__pycache__")
+IGNORED = shutil.ignore_patterns("*.pyc.*")  # bytecode that another process is writing
 
 
 def add_kind(root: Path, package: str, line: str) -> Path:

@@ -27,8 +27,6 @@ from podplan.workspace.documents import classify_documents
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 FOLDER = Path(__file__).parent.parent / "fixtures/cel/admission"
 
 JOB = """\

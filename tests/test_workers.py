@@ -23,6 +23,7 @@ from podplan.workspace.dependencies import DependencyRecord, record_dependencies
 from podplan.yaml.writer import emit_documents
 from tests.command import podplan
 from tests.test_together import CLUSTER, FILES
+from tests.thoroughness import mark_long
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
@@ -79,7 +80,7 @@ def checked(workers: int, path: str = "jobs") -> tuple[CheckResult, DependencyRe
 
 
 @pytest.mark.usefixtures("tree")
-@pytest.mark.parametrize("workers", [2, 3, 20])
+@pytest.mark.parametrize("workers", mark_long([2, 3, 20], short=[2]))
 def test_workers_say_what_one_process_says(workers: int) -> None:
     alone, trace = checked(1)
     shared, other = checked(workers)
@@ -250,10 +251,13 @@ def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: p
     assert count_usable_processors() == 1
 
 
-def test_the_command_says_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
+def test_the_command_says_the_same_with_any_number_of_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "MIN_FILES_FOR_WORKERS", 40)
     (tmp_path / ".git").mkdir()
     for number in range(pool.MIN_FILES_FOR_WORKERS + 10):
-        name = f"job-{number % 150}"
+        name = f"job-{number % pool.MIN_FILES_FOR_WORKERS}"
         text = emit_documents([{**FILES["a.yaml"][0], "metadata": {"name": name, "namespace": "vision"}}])
         (tmp_path / f"{number}.yaml").write_text(text)
     said = {podplan("check", "--no-cache", "-j", jobs, ".", cwd=tmp_path) for jobs in ("1", "2", "5", "0")}

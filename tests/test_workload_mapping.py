@@ -254,16 +254,6 @@ CRS = {
         {"nprocPerNode": "8", "replicaSpecs": [{"name": "pod", "template": POD}]},
         ["j-pod-0"],
     ),
-    "RayJob": (
-        {
-            "entrypoint": "python train.py",
-            "rayClusterSpec": {
-                "headGroupSpec": {"rayStartParams": {}, "template": POD},
-                "workerGroupSpecs": [{"groupName": "gpu", "replicas": 2, "template": POD}],
-            },
-        },
-        ["j-head-0", "j-gpu-0", "j-gpu-1"],
-    ),
     "TuneJob": ({"template": "big", "workers": 1}, ["j-worker-0"]),
 }
 
@@ -312,6 +302,7 @@ def test_a_path_goes_through_a_document_once() -> None:
     assert visited <= limits.MAX_POD_TEMPLATES
 
 
+@pytest.mark.long
 def test_a_large_template_of_many_jobs_is_read_once(folder: Path) -> None:
     env = "".join(f"      - {{name: V{number}, value: x}}\n" for number in range(2_000))
     (folder / "platform/template.yaml").write_text(TEMPLATE + "      env:\n" + env)

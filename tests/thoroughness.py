@@ -10,13 +10,13 @@ from hypothesis import settings
 
 
 def examples(number: int, short: int | None = None) -> int:
-    """Return ``number`` with --thorough, else ``short`` or a third (the profiles are in
+    """Return ``number`` with --thorough, else ``short`` or a fifth (the profiles are in
     tests/conftest.py)."""
     if short is not None and settings().max_examples < 100:
         return short
     return max(number * settings().max_examples // 100, 5)
 
 
-def mark_long(names: Iterable[str], short: Collection[str]) -> list[Any]:
-    """Return names for ``parametrize``: all run with --thorough, and those in ``short`` in each run."""
+def mark_long(names: Iterable[Any], short: Collection[Any]) -> list[Any]:
+    """Return values for ``parametrize``: all run with --thorough, and those in ``short`` in each run."""
     return [name if name in short else pytest.param(name, marks=pytest.mark.long) for name in names]

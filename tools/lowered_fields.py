@@ -85,6 +85,7 @@ def _build_table() -> dict[str, dict[str, Any]]:
 def _iter_plans() -> Iterator[JobPlan]:
     previous_folder = os.getcwd()
     os.chdir(REPOSITORY / "fixtures")
+    loader = Loader()  # one for all: it searches this repository for Deployments of operators
     try:
         for case in FIXTURE_FOLDERS:
             for source in load_files(expand_paths([case])):
@@ -92,7 +93,7 @@ def _iter_plans() -> Iterator[JobPlan]:
                     settings = PipelineSettings(inventory_path=_find_inventory(Path(source.file).parent))
                     for item in classify_documents(source):
                         if item.category in ("cr", "profile"):
-                            yield from iter_job_plans(item, settings, Loader())
+                            yield from iter_job_plans(item, settings, loader)
     finally:
         os.chdir(previous_folder)
 

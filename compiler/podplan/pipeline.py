@@ -30,6 +30,7 @@ from podplan.workspace import Loader
 from podplan.workspace.documents import PROFILE_KINDS, ClassifiedDocument
 
 if TYPE_CHECKING:
+    from podplan.kinds.declared.mapping import MappingMismatch
     from podplan.profile.resolve import Resolution, Variant
 
 _NOT_LOWERED_HELP = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
@@ -353,14 +354,12 @@ def _lower_declared(
         return plan._replace(diagnostics=(*diagnostics, *unresolved), references=resolved)
     references = {**build_references(resolved), (): root_cursor(mapping)}
     replica_types, mismatches = find_replica_types(root_cursor(cr), references, references[()])
-    diagnostics += (
-        one.diagnostic.in_document("profile", mapping)._replace(
-            related_places=((one.place.document_path, one.label),)
-        )
-        for one in mismatches
-    )
+    diagnostics += (_locate_mismatch(one, cr, mapping) for one in mismatches)
     diagnostics += (one.in_document("cr", cr) for one in find_wrong_counts(replica_types))
-    if any(one.rule in _BLOCKING_RULES for one in diagnostics):
+    is_blocked = any(one.rule in _BLOCKING_RULES for one in diagnostics)
+    if kind_spec.validate_cr is not None:
+        diagnostics += (one.in_document("cr", cr) for one in kind_spec.validate_cr("", cr.data))
+    if is_blocked:
         return plan._replace(diagnostics=tuple(diagnostics), references=resolved)
     groups = tuple(lower_cr(cr, references, settings.lowering_options))
     lowered = [one for group in groups for one in validate_object(group.doc, settings, group)]
@@ -370,6 +369,17 @@ def _lower_declared(
         is_lowered=not any(one.rule == "SCHEMA002" for one in lowered),
         references=resolved,
     )
+
+
+def _locate_mismatch(mismatch: MappingMismatch, cr: TracedDocument, mapping: TracedDocument) -> Diagnostic:
+    """Place a mismatch in the WorkloadMapping, or in the CR if the mapping is podplan's own."""
+    if mapping.source is not None:
+        located = mismatch.diagnostic.in_document("profile", mapping)
+        return located._replace(related_places=((mismatch.place.document_path, mismatch.label),))
+    message = f"podplan cannot find Pod templates in this {cr.data.get('kind')}"
+    if mismatch.place.path:
+        message = "spec.containers is missing in this Pod template"
+    return Diagnostic("SCHEMA003", message, mismatch.place.path).in_document("cr", cr)
 
 
 def _find_kind_spec(cr: TracedDocument) -> KindSpec | None:
@@ -415,7 +425,11 @@ def _iter_blocking_errors(
     )
     if validation.is_lowerable:
         return
-    errors = (one for one in validation.diagnostics if one.rule not in UNKNOWN_FIELD_RULES)
+    errors = (
+        one
+        for one in validation.diagnostics
+        if one.rule not in UNKNOWN_FIELD_RULES or (one.fix is not None and one.fix.safe)  # for a required one
+    )
     error = next(errors, Diagnostic("", "it has no valid Pod template", ()))
     referrer = plan.cr.data["kind"] if plan.cr is not None else "job"
     message = (

@@ -10,7 +10,7 @@ import pytest
 from podplan.cli import check_cache, check_run
 from podplan.cli.check_run import check_and_report
 from podplan.cli.reporting import parse_report_flags
-from podplan.workspace.dependencies import FEWEST_FILES
+from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE
 from tests.caching.runs import Run, Said
 from tests.command import JOB, PROFILE
 
@@ -21,7 +21,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     top = tmp_path / "repository"
     (top / ".git").mkdir(parents=True)
     (top / "jobs").mkdir()
-    for number in range(FEWEST_FILES):
+    for number in range(MIN_FILES_FOR_CACHE):
         (top / "jobs" / f"job{number}.yaml").write_text(JOB.replace("name: count", f"name: count-{number}"))
     (top / "base.yaml").write_text(PROFILE.replace("JobProfile", "JobProfileBase"))
     (top / "jobs" / "profile.yaml").write_text(

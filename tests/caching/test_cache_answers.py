@@ -12,6 +12,9 @@ from podplan.cli.reporting import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import BAD_JOB
 from tests.golden_cases import FIXTURES
+from tests.thoroughness import mark_long
+
+FOLDERS = sorted(path.name for path in (FIXTURES / "findings").iterdir() if path.is_dir())
 
 
 def test_a_second_run_looks_up_what_the_first_one_said(tree: Path, check: Run) -> None:
@@ -34,9 +37,7 @@ def test_every_format_says_the_same(tree: Path, check: Run, format_: str) -> Non
     assert (without.code, without.out) == (first.code, first.out) == (second.code, second.out)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(path.name for path in (FIXTURES / "findings").iterdir() if path.is_dir())
-)
+@pytest.mark.parametrize("name", mark_long(FOLDERS, short=[name for name in FOLDERS if name != "policies"]))
 def test_all_mistakes_are_found_again(tree: Path, check: Run, name: str) -> None:
     shutil.copytree(FIXTURES / "findings" / name, tree / "jobs", dirs_exist_ok=True)
     inventories = sorted(tree.glob("jobs/*/clusters/*.yaml"))

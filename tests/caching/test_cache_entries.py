@@ -43,7 +43,7 @@ def pipe(path: Path, _: Path) -> None:
 
 
 def wrong_shape(path: Path, _: Path) -> None:
-    for body in (b"[]", b'{"code": true, "texts": ["x"], "trace": {}}', b"[" * 100_000):
+    for body in (b"[]", b'{"code": true, "texts": ["x"], "record": {}}', b"[" * 100_000):
         path.write_bytes(check_cache._compute_checksum(path.stem, body).encode() + b"\n" + body)
 
 

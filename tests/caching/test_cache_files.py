@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podplan.cli import check_run
-from podplan.workspace.dependencies import FEWEST_FILES
+from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE
 from tests.caching.runs import Run
 from tests.command import BAD_JOB, INVENTORY, JOB
 from tests.test_organisation import OWN
@@ -90,7 +90,7 @@ def test_a_link_that_points_elsewhere_is_seen(tree: Path, check: Run) -> None:
     link.unlink()
     link.symlink_to("../bad.txt")
     assert check().code == 1
-    named = (*(f"jobs/job{number}.yaml" for number in range(FEWEST_FILES - 1)), "jobs/link.yaml")
+    named = (*(f"jobs/job{number}.yaml" for number in range(MIN_FILES_FOR_CACHE - 1)), "jobs/link.yaml")
     assert (check(*named).code, check(*named).checked) == (1, False)
     link.unlink()
     link.symlink_to("../good.txt")

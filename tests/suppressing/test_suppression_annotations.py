@@ -7,8 +7,6 @@ import pytest
 from podplan.lint.rule_selection import RuleSelection
 from tests.suppressing.job import JOB, checked, silenced
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 
 def annotated(value: str) -> str:
     return JOB.replace(

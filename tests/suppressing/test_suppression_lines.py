@@ -10,8 +10,6 @@ from podplan.core.findings import to_json_pointer
 from tests.suppressing.job import ALL, HOST, IPC, JOB, PRIVILEGED, WHY, above, beside, checked, silenced, told
 from tests.thoroughness import examples
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 
 def test_the_job_has_something_to_silence() -> None:
     assert told(checked(JOB).findings) == ALL

@@ -12,8 +12,6 @@ from podplan.workspace import Loader
 from podplan.yaml import parse_yaml
 from tests.suppressing.job import ALL, HOST, JOB, RULES, WHY, beside, checked, settings_for, silenced, told
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
-
 NO_RULE = "LINT002 no rule has the code, group or name"
 MALFORMED = {
     "# podplan: ignore": "LINT001 this does not say which rules to ignore; the form is ",

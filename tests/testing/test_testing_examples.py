@@ -80,6 +80,7 @@ def test_the_parts_of_a_policy_are_put_together_in_one_go() -> None:
     assert slowdown(together, 4_000, 16_000) < 9
 
 
+@pytest.mark.long  # tests/test_policies.py has them all, one by one
 def test_our_own_policies_pass() -> None:
     data = {one["id"]: one for one in load_policy_documents()}
     source = parse_yaml(b"{}", "policy.yaml").documents[0]

@@ -26,8 +26,8 @@ from podplan.lint.aggregation import aggregate_findings, merge_equal_findings
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
-    ALL_SORTS,
-    OF_PROFILES,
+    ALL_CATEGORIES,
+    PROFILE_CATEGORIES,
     ClassifiedDocument,
     classify_documents,
     may_hold,
@@ -190,7 +190,7 @@ def summarize_plans(
     """Return the findings of plans that are already built, and of the files that they come from."""
     run = CheckRun(settings, reader)
     for source in sources:
-        _add_faults(source, run, ALL_SORTS)
+        _add_faults(source, run, ALL_CATEGORIES)
     for _, group in groupby(loaded_plans, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
         _add_plans(plans_of_item[0].item, plans_of_item, run)
@@ -225,7 +225,7 @@ def collect_findings(
     run = CheckRun(settings, reader)
     for source in found:
         first = len(run.findings)
-        faults = _add_faults(source, run, OF_PROFILES.union(wanted))
+        faults = _add_faults(source, run, PROFILE_CATEGORIES.union(wanted))
         for item in reader.classify(source) if isinstance(source, SourceFile) else ():
             if isinstance(source, SourceFile) and (item.category in wanted or item.category == "podplan"):
                 _add_plans(item, taken(source, item), run)
@@ -251,9 +251,9 @@ def _is_failure(
 
 
 def _add_faults(
-    source: SourceFile | SkippedFile, run: CheckRun, sorts: Collection[str]
+    source: SourceFile | SkippedFile, run: CheckRun, categories: Collection[str]
 ) -> dict[int, list[Finding]]:
-    """Add the syntax errors of a file that contains documents in ``sorts``; return them by the index of
+    """Add the syntax errors of a file that contains documents in ``categories``; return them by the index of
     their document."""
     run.counts["files"] += 1
     faults: dict[int, list[Finding]] = {}
@@ -263,7 +263,7 @@ def _add_faults(
     run.suppression_tracker.load_suppressions(source)
     if not source.diagnostics:
         return faults
-    if may_hold(source, sorts) and not is_broken_template(source, list(classify_documents(source))):
+    if may_hold(source, categories) and not is_broken_template(source, list(classify_documents(source))):
         for fault in source.diagnostics:
             faults.setdefault(fault.document_index, []).append(build_syntax_finding(source, fault))
         run.add_findings(source.file, (one for group in faults.values() for one in group))

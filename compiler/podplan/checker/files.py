@@ -10,6 +10,7 @@ from podplan.checker.jobs import (
     CRD,
     DEPLOYMENT,
     check_cluster_object,
+    check_embedded_job,
     check_plain_object,
     check_plans,
     diagnose_contradictions,
@@ -35,12 +36,14 @@ from podplan.workspace.documents import (
     SHARED_CATEGORIES,
     ClassifiedDocument,
     find_declarable_kind,
+    find_embedded_job,
     has_pod_template,
     identify_object,
     is_helm_template,
     is_queue_object,
     is_resource_quota,
     mentions_own_api,
+    validate_embedding,
 )
 from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH, SOPS_DOCUMENT
 from podplan.workspace.templates import find_rendered_template, has_template_marks
@@ -202,9 +205,14 @@ def _iter_item_findings(
 ) -> Iterator[Finding]:
     if _is_cluster_object(item, run):
         yield from check_cluster_object(item, run)
+    elif item.reason not in FOREIGN_REASONS and (embedded_job := find_embedded_job(item)) is not None:
+        yield from check_embedded_job(embedded_job, run)
     elif item.category == "other":
         if not _is_read(item, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
+        if item.reason not in FOREIGN_REASONS and (diagnostics := validate_embedding(item)):
+            located = [one.in_document("cr", item.doc) for one in diagnostics]
+            yield from aggregate_findings(located, make_redactor_getter([item.doc]))
         if not _is_policy_file(item.doc.name, run):
             index_prerequisite(item, run, job_source)
     elif item.category in SHARED_CATEGORIES:

@@ -18,16 +18,18 @@ from podplan.core.builtin_rules import (
     QUOTA_KEY_RULE,
 )
 from podplan.core.findings import Diagnostic, Finding, value_at
-from podplan.core.provenance import DocumentPath, TracedDocument
+from podplan.core.provenance import DocumentPath, TracedDocument, trace_to_source
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
+from podplan.kinds.spec import find_other_manager
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.aggregation import Fold, aggregate_findings
+from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
 from podplan.lint.target import LoweredJob
-from podplan.pipeline import JobPlan, validate_object
+from podplan.pipeline import JobPlan, iter_job_plans, validate_object
 from podplan.redaction.hints import may_hold_secret
 from podplan.workspace.documents import ClassifiedDocument, identify_object, is_resource_quota
 
@@ -52,11 +54,13 @@ def check_plans(
     run: CheckRun,
     job_source: JobSource | None = None,
     is_only_document: bool = False,
+    is_named: bool = True,
 ) -> list[Finding]:
     """Return the findings of all variants of one document; equal ones are aggregated.
 
     ``job_source`` is where the document came from, if that is a file that does not change.
     ``is_only_document`` is whether the file has no other documents, so that it depends on what this one does.
+    ``is_named`` is false for a job without a name of its own, which is compared with no other.
     """
     fold = Fold()
     annotated: dict[str, list[Suppression]] = {}
@@ -77,7 +81,8 @@ def check_plans(
         run.counts["lowered"] += sum(group.replicas for group in plan.replica_groups)
         object_identity = identify_object(plan.cr.data) if plan.cr is not None else None
         if (job := _find_lowered_job(plan, run)) is not None:
-            run.cross_job_index.add_job(job, job_source and job_source._replace(job_index=jobs))
+            if is_named:
+                run.cross_job_index.add_job(job, job_source and job_source._replace(job_index=jobs))
             jobs += 1
             variants = variants or Variants(run.suppression_tracker.resolve_rules(file).policies)
             variants.add(job)
@@ -108,6 +113,14 @@ def check_plans(
     return run.suppression_tracker.without_annotated(annotated, plan_findings)
 
 
+def check_embedded_job(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
+    """Return the findings about the spec of a job in a document that creates it under a name that is not
+    known."""
+    findings = check_plans(iter_job_plans(item, run.settings, run.reader), run, is_named=False)
+    spec_path = trace_to_source(item.doc, ("spec",))[-1].path
+    return [one for one in findings if one.location.path[: len(spec_path)] == spec_path]
+
+
 def _is_unaffected(plan: JobPlan, run: CheckRun) -> bool:
     """Whether the findings of policies about a job are left out of the report anyway.
 
@@ -134,12 +147,15 @@ def _limit_and_relate(plan: JobPlan, seen: Iterable[Diagnostic]) -> Iterable[Dia
 def _relate_to_profile(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
     """Return the diagnostic; if it is in a base, the profile that extends it is a related place."""
     extends = ("spec", "extends")
+    if value_at(plan.item.doc.data, extends) is None:
+        return seen
+    from podplan.profile.extends import EXTENDABLE_KINDS
+
     source = find_source_location(seen.doc, seen.path) if seen.doc is not None else None
     if (
         source is None
         or source.location.file == plan.item.doc.name
-        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") != "JobProfileBase"
-        or value_at(plan.item.doc.data, extends) is None
+        or get_mapping({"": source.steps[-1].doc.data}, "").get("kind") not in EXTENDABLE_KINDS
     ):
         return seen
     place = DocumentPath(plan.item.doc, extends), EXTENDS_LABEL
@@ -171,7 +187,7 @@ class _Secrets:
         if text is not None and text is not self._text[0]:
             self._text = text, may_hold_secret(text)
         if text is None or self._text[1] or self._sets:
-            from podplan.lint.redaction import secrets_behind
+            from podplan.lint.finding_redaction import secrets_behind
 
             self._values.update(secrets_behind(docs))
 
@@ -361,7 +377,11 @@ def _find_lowered_job(plan: JobPlan, run: CheckRun) -> LoweredJob | None:
         run.not_checked[_describe_missing_lowering(plan)] += 1
         run.unlowered_files.add(plan.item.doc.name)
         return None
-    return build_lowered_job(plan, run.settings, run.base_crs, run.reader)
+    job = build_lowered_job(plan, run.settings, run.base_crs, run.reader)
+    kind_spec = find_kind_spec(job)
+    if kind_spec is not None and job.cr is not None and find_other_manager(kind_spec, job.cr.data):
+        run.not_checked["Pods: managedBy gives the job to another controller"] += 1
+    return job
 
 
 def make_redactor_getter(

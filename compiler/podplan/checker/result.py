@@ -79,7 +79,7 @@ def build_result(run: CheckRun, folders: tuple[str, ...] | None = None) -> Check
         all_findings.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
     fixable_findings = [found for found in all_findings if not found.suppressed]
     if run.secret_files or run.secret_values or any(run.secret_spans.values()):
-        from podplan.lint.redaction import mark_secret_fixes, remove_secret_edits
+        from podplan.lint.finding_redaction import mark_secret_fixes, remove_secret_edits
 
         all_findings = mark_secret_fixes(all_findings, run.secret_files, run.secret_spans)
         fixable_findings = [found for found in all_findings if not found.suppressed]

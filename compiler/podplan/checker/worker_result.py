@@ -18,8 +18,8 @@ class WorkerResult(NamedTuple):
     run_data: RunData
     suppression_state: SuppressionState
     summaries: ExportedSummaries
-    noted: FileReferences
-    trace: DependencyRecord | None
+    references: FileReferences
+    record: DependencyRecord | None
 
 
 def check_share(
@@ -28,7 +28,7 @@ def check_share(
     """Check some files of a run in a worker process. Raises what ``check_file`` raises."""
     run = CheckRun(main_run.settings, main_run.reader, main_run.base_crs)
     main_run.reader.take_references()
-    trace = restart_recording()
+    record = restart_recording()
     for file in files:
         check_file(file, run)
     return WorkerResult(
@@ -36,7 +36,7 @@ def check_share(
         run.suppression_tracker.export_state(),
         run.cross_job_index.export_summaries(),
         main_run.reader.take_references(),
-        trace,
+        record,
     )
 
 
@@ -48,7 +48,7 @@ def merge_worker_result(worker_result: WorkerResult, run: CheckRun) -> bool:
     run.merge(worker_result.run_data)
     run.suppression_tracker.merge_state(worker_result.suppression_state)
     run.cross_job_index.merge_summaries(worker_result.summaries)
-    run.reader.merge_references(worker_result.noted)
-    if worker_result.trace is not None:
-        merge_record(worker_result.trace)
+    run.reader.merge_references(worker_result.references)
+    if worker_result.record is not None:
+        merge_record(worker_result.record)
     return True

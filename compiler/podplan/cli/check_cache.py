@@ -19,8 +19,8 @@ from hashlib import blake2b
 from podplan import __version__
 from podplan.core.limits import LIMITS_VARIABLE
 from podplan.core.typing import Any, NamedTuple
-from podplan.workspace.dependencies import FEWEST_FILES, DependencyRecord
-from podplan.workspace.dependency_check import as_data, still_true
+from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE, DependencyRecord
+from podplan.workspace.dependency_check import export_record, is_record_valid
 from podplan.workspace.files import CONFIG_NAMES, PYPROJECT, find_git_top, find_root, iter_ancestors
 
 DISABLE_VARIABLE = "PODPLAN_NO_CACHE"
@@ -147,7 +147,7 @@ def load_entry(folder: str, key: str, reports: int) -> CacheEntry | None:
         entry = json.loads(body)
         code, texts = entry["code"], entry["texts"]
         is_valid = type(code) is int and len(texts) == reports and all(type(text) is str for text in texts)
-        if is_valid and still_true(entry["trace"]):
+        if is_valid and is_record_valid(entry["record"]):
             with suppress(OSError):  # mark as recently used, if the folder is writable
                 os.utime(path)
             return CacheEntry(code, tuple(texts))
@@ -171,17 +171,17 @@ def _compute_checksum(key: str, body: bytes) -> str:
     return blake2b(body, digest_size=20, key=key.encode()).hexdigest()
 
 
-def store_entry(folder: str, key: str, cache_entry: CacheEntry, trace: DependencyRecord) -> None:
+def store_entry(folder: str, key: str, cache_entry: CacheEntry, record: DependencyRecord) -> None:
     """Store an entry, if that saves time and its dependencies are complete; evict the oldest entries."""
     from tempfile import mkstemp
 
     from podplan.cli.signals import defer_signals
 
-    if trace.is_incomplete or len(trace.files) < FEWEST_FILES:
+    if record.is_incomplete or len(record.files) < MIN_FILES_FOR_CACHE:
         return
     with suppress(OSError, ValueError):
         body = json.dumps(
-            {"code": cache_entry.exit_code, "texts": cache_entry.texts, "trace": as_data(trace)}
+            {"code": cache_entry.exit_code, "texts": cache_entry.texts, "record": export_record(record)}
         ).encode()
         if len(body) > MAX_ENTRY_BYTES - 100:
             return

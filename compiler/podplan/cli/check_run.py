@@ -23,7 +23,7 @@ from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Loader
-from podplan.workspace.dependencies import FEWEST_FILES, record_dependencies
+from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE, record_dependencies
 from podplan.workspace.file_loader import read_standard_input
 from podplan.workspace.files import UNUSED_CONFIG
 from podplan.yaml import SourceFile
@@ -47,7 +47,7 @@ def check_and_report(
 
     ``cache_dir`` is the folder of the cache: "" is the default, None disables the cache.
     """
-    if cache_dir is not None and (len(paths) >= FEWEST_FILES or any(map(os.path.isdir, paths))):
+    if cache_dir is not None and (len(paths) >= MIN_FILES_FOR_CACHE or any(map(os.path.isdir, paths))):
         from podplan.cli.check_cache import select_folder
 
         if cache_folder := select_folder(cache_dir, paths):
@@ -73,7 +73,7 @@ def _check_with_cache(
     key = check_cache.compute_key(paths, flags, report_key)
     cache_entry = check_cache.load_entry(folder, key, len(report_targets.files) + 1)
     if cache_entry is None:
-        with record_dependencies() as trace:
+        with record_dependencies() as record:
             run_settings = resolve_check_settings(paths, **flags)
             result = run_check(paths, run_settings)
         if result.limit_hits or any(found.rule in _RUN_SPECIFIC_RULES for found in result.findings):
@@ -85,7 +85,7 @@ def _check_with_cache(
         if (
             check_cache.compute_key(paths, flags, report_key) == key
         ):  # otherwise a file or the date changed during the run
-            check_cache.store_entry(folder, key, cache_entry, trace)
+            check_cache.store_entry(folder, key, cache_entry, record)
     write_report_texts(cache_entry.texts, report_targets)
     return cache_entry.exit_code
 

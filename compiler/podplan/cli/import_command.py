@@ -20,7 +20,7 @@ from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
 from podplan.core.wording import add_article, format_count
 from podplan.kinds.registry import find_kind, load_spec
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, classify_documents, may_hold

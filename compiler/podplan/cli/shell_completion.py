@@ -82,7 +82,9 @@ def completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[
     """Return the words that begin with what was typed, each with its description."""
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(word, help=told or None) for word, told in found if word.startswith(incomplete)]
+    return [
+        CompletionItem(word, help=summary or None) for word, summary in found if word.startswith(incomplete)
+    ]
 
 
 def _iter_rules() -> Iterator[tuple[str, str]]:

@@ -23,7 +23,6 @@ from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_sel
 
 if TYPE_CHECKING:
     from podplan.core.replica_groups import LoweringOptions
-    from podplan.kinds.registry import GroupVersionKind
 
     VerdictName = Literal["admitted", "pending", "inadmissible", "rejected", "ignored", "unknown"]
     Cause = Literal[
@@ -98,7 +97,7 @@ class Verdict(NamedTuple):
 
 
 def build_queued_job(
-    cr: Cursor, spec: KindSpec, kind: GroupVersionKind, references: References, options: LoweringOptions
+    cr: Cursor, spec: KindSpec, references: References, options: LoweringOptions
 ) -> QueuedJob | None:
     """Return the job of a CR as Kueue sees it; None if Kueue does not know its kind."""
     if spec.load_queue_integration is None:
@@ -109,7 +108,9 @@ def build_queued_job(
     if needed <= references.keys():
         pod_sets = integration.list_pod_sets(cr, references, options)
     priority = cr.get(*spec.priority_path) if spec.priority_path else cr.get("")
-    return QueuedJob(cr, f"{kind.group}/{kind.kind.lower()}", integration, pod_sets, priority)
+    group = str(cr.get("apiVersion").value).rpartition("/")[0]
+    framework = f"{group}/{str(cr.get('kind').value).lower()}"
+    return QueuedJob(cr, framework, integration, pod_sets, priority)
 
 
 def find_namespace(job: Cursor) -> str:
@@ -226,6 +227,8 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     if configuration.frameworks is not None and job.framework not in configuration.frameworks:
         message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
         return Verdict("ignored", message, place=label if label.exists else None, cause="kind-off")
+    if job.integration.is_left_alone is not None and job.integration.is_left_alone(job.place):
+        return Verdict("ignored", "Kueue does not queue a job that runs in an existing cluster")
     selector = configuration.namespace_selector
     if selector is not None and any(_selects(selector, one, cluster) for one in _SYSTEM_NAMESPACES):
         message = "managedJobsNamespaceSelector should not match the namespaces of the system"

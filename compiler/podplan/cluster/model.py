@@ -106,6 +106,7 @@ class LimitRange(NamedTuple):
     minimum: Mapping[str, int]
     default: Mapping[str, int]
     default_request: Mapping[str, int]
+    max_ratio: Mapping[str, int]
 
 
 class Namespace(NamedTuple):
@@ -136,10 +137,11 @@ class VolcanoQueue(NamedTuple):
 
 
 class Transformation(NamedTuple):
-    """How the configuration of Kueue counts a resource as others."""
+    """How the configuration of Kueue counts a resource as others, times that of ``multiplied_by``, if any."""
 
     keeps_input: bool
     outputs: Mapping[str, int]
+    multiplied_by: str
 
 
 class KueueConfiguration(NamedTuple):

@@ -112,9 +112,16 @@ def _compare(
             stated = amount if resource in requests else None
             at = range_.place.get("min", resource)
             yield Excess("min", resource, subject, path, stated, allowed, at)
+    for resource, allowed in range_.max_ratio.items():
+        request, limit = requests.get(resource, 0), limits.get(resource, 0)
+        ratio = limit * UNITS_PER_ONE // request if request and limit else None
+        if ratio is None or ratio > allowed:
+            at = range_.place.get("maxLimitRequestRatio", resource)
+            yield Excess("ratio", resource, subject, path, ratio, allowed, at)
     for resource, request in requests.items():
         limit = limits.get(resource, request)
-        if request > limit and resource in range_.default:
+        is_above_maximum = request > range_.maximum.get(resource, request)
+        if request > limit and resource in range_.default and not is_above_maximum:
             yield Excess("default", resource, subject, path, request, limit, range_.place.get("default"))
 
 

@@ -153,7 +153,9 @@ def read_configuration(place: Cursor, data: Any) -> KueueConfiguration:
     frameworks = integrations.get("frameworks")
     transformations = {
         get_text(one, "input"): Transformation(
-            get_text(one, "strategy") != "Replace", parse_quantities(one.get("outputs"))
+            get_text(one, "strategy") != "Replace",
+            parse_quantities(one.get("outputs")),
+            get_text(one, "multiplyBy"),
         )
         for _, one in get_entries(resources, "transformations")
     }
@@ -289,13 +291,14 @@ def _read_namespace_quota(name: str, place: Cursor) -> NamespaceQuota:
 
 def _iter_limits(place: Cursor) -> Iterator[LimitRange]:
     for one in place.get("spec", "limits").entries():
-        maximum, minimum, default, request = (
-            parse_quantities(one.get(field).value) for field in ("max", "min", "default", "defaultRequest")
+        maximum, minimum, default, request, ratio = (
+            parse_quantities(one.get(field).value)
+            for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
         )
         if one.get("type").value == "Container":
             default = {**maximum, **default}
             request = {**minimum, **default, **request}
-        yield LimitRange(str(one.get("type").value_or("")), one, maximum, minimum, default, request)
+        yield LimitRange(str(one.get("type").value_or("")), one, maximum, minimum, default, request, ratio)
 
 
 def _read_selector(value: Any) -> dict[str, Any] | None:

@@ -144,8 +144,10 @@ def _transform(requests: Quantities, transformations: Mapping[str, Transformatio
         if transformation is None or transformation.keeps_input:
             counted = add_amounts(counted, {name: units})
         if transformation is not None:
+            factor = requests.get(transformation.multiplied_by, UNITS_PER_ONE)
+            amount = units * factor // UNITS_PER_ONE
             outputs = {
-                output: units * each // UNITS_PER_ONE for output, each in transformation.outputs.items()
+                output: amount * each // UNITS_PER_ONE for output, each in transformation.outputs.items()
             }
             counted = add_amounts(counted, outputs)
     return counted

@@ -7,6 +7,7 @@ compile, lower and decompile. They are imported only when a document of the kind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -47,7 +48,9 @@ class Family(NamedTuple):
     those of the operator that a configuration may state, the default first. The kinds of a family that
     ``is_common`` are in most repositories, whatever these are about: only documents that clearly are of such
     a kind count as jobs. ``not_compiled`` are the kinds that no profile compiles to,
-    ``referred`` those that CRs of other kinds refer to.
+    ``referred`` those that CRs of other kinds refer to. ``embedding_modules`` are about kinds in
+    ``unchecked`` that create jobs: JOB_FIELDS are the fields with these, and a function yields what else is
+    wrong.
     """
 
     group: str
@@ -63,6 +66,7 @@ class Family(NamedTuple):
     is_common: bool = False
     not_compiled: tuple[str, ...] = ()
     referred: tuple[str, ...] = ()
+    embedding_modules: Mapping[str, str] = {}
 
     @property
     def api_version(self) -> str:
@@ -98,10 +102,10 @@ T9K = Family(
         "MPIJob": "podplan.kinds.t9k.mpi_job",
         "BeamJob": "podplan.kinds.t9k.beam_job",
     },
-    not_compiled=("BeamJob",),
-    # Their Pods come from steps and references to other templates, which podplan does not load:
+    # Other Pods of theirs come from steps and references to other templates, which podplan does not load:
     # https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
     unchecked=("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"),
+    embedding_modules={"WorkflowTemplate": "podplan.kinds.t9k.workflow_template"},
     behavior_modules=("podplan.kinds.t9k.behaviors.jobs", "podplan.kinds.t9k.behaviors.ssh"),
     status_behavior_modules=(
         "podplan.kinds.t9k.behaviors.termination",
@@ -272,10 +276,18 @@ def load_module(kind: GroupVersionKind, part: str) -> ModuleType:
     return import_module(f"{PACKAGES[kind]}.{part}")
 
 
+@cache
 def load_spec(kind: GroupVersionKind) -> KindSpec:
-    """Return the KindSpec of a kind. Raises KeyError: if it is unknown."""
+    """Return the KindSpec of a kind; cached. Raises KeyError: if it is unknown."""
     spec: KindSpec = load_module(kind, "spec").SPEC
     return spec
+
+
+def load_embedding_module(api_version: object, kind: object) -> ModuleType | None:
+    """Import the module about a kind that creates jobs; None for other kinds."""
+    family = find_family(api_version)
+    name = family.embedding_modules.get(kind) if family is not None and isinstance(kind, str) else None
+    return import_module(name) if name is not None else None
 
 
 def lower_cr(cr: TracedDocument, references: References, options: LoweringOptions) -> list[ReplicaGroup]:

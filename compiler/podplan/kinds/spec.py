@@ -78,12 +78,13 @@ class QueueIntegration(NamedTuple):
 
     ``list_pod_sets`` gets what lowering gets. ``takes_labels_of_template``: the API server copies the labels
     of the Pod template to a job without labels. ``validate`` yields what the webhook of Kueue refuses in this
-    kind only.
+    kind only. ``is_left_alone`` says which jobs Kueue does not queue, whatever their labels are.
     """
 
     list_pod_sets: Callable[[Cursor, References, LoweringOptions], list[PodSet]]
     takes_labels_of_template: bool = False
     validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None
+    is_left_alone: Callable[[Cursor], bool] | None = None
 
 
 class CleanUp(NamedTuple):
@@ -156,11 +157,12 @@ class KindSpec(NamedTuple):
     podplan/starter, as YAML; ``starter_files`` are further files to write, by path, with their names there.
     ``main_replica_types`` are those whose replica decides over the job,
     ``known_replica_types`` all that the controller knows, ``single_replica_types`` those of which the
-    program accepts one replica. ``managers`` are the controllers that runPolicy.managedBy may name.
+    program accepts one replica. ``managers`` are the controllers that managedBy may name, the own one first.
     ``retried_exit_codes`` are those after which the restart policy ExitCode restarts a replica, None where a
     policy states them. ``list_references`` returns the documents that a CR refers to; the loader resolves
     them. ``validate_references`` yields the diagnostics of a CR together with these documents, as related
-    locations. ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
+    locations. ``explain_dropped_field`` returns what to write instead of a field that the API server drops,
+    or "". ``declaration`` is the WorkloadMapping that declares the kind, None for a kind of the registry.
     """
 
     plural: str
@@ -176,6 +178,7 @@ class KindSpec(NamedTuple):
     version_schemas: Mapping[str, str] = {}
     validate_cr: Callable[[str, Mapping[str, Any]], list[Diagnostic]] | None = None
     unknown_field_rule: str = UNKNOWN_FIELD_RULE
+    explain_dropped_field: Callable[[Path], str] | None = None
     superseded_dialects: tuple[str, ...] = ()
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
@@ -237,6 +240,14 @@ class KindSpec(NamedTuple):
     def is_job(self) -> bool:
         """Whether its CRs are jobs, and not documents that jobs refer to, such as runtimes."""
         return bool(self.load_queue_integration or self.queue_path or self.replica_types or self.declaration)
+
+
+def find_other_manager(spec: KindSpec, cr: Any) -> str:
+    """The controller other than the own one to which managedBy gives a CR; "" without one."""
+    for key in (*spec.run_policy_path, "managedBy"):
+        cr = cr.get(key) if isinstance(cr, dict) else None
+    is_other = isinstance(cr, str) and bool(spec.managers) and cr != spec.managers[0]
+    return str(cr) if is_other else ""
 
 
 def iter_replica_types(spec: KindSpec, cr: Mapping[str, Any]) -> Iterator[ReplicaTypeEntry]:

@@ -102,10 +102,9 @@ def _validate_within_limit(
     request_path = (*path, "requests", name)
     if name not in limits:
         if must_be_equal:
-            message = f"{name} is requested ({amount}) without an equal limit"
-            yield Diagnostic(
-                "SCHEMA003", message, (*path, "limits"), related=((request_path, "the request"),)
-            )
+            message = f"{name} is requested ({names.format_value(amount)}) without an equal limit"
+            help_text = f"write it as a limit, too: limits: {{{name}: {names.format_value(amount)}}}"
+            yield Diagnostic("SCHEMA003", message, request_path, help=help_text)
     elif (
         request is not None and limit is not None and (request != limit if must_be_equal else request > limit)
     ):

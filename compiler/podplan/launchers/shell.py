@@ -28,6 +28,13 @@ _ASSIGNMENT_PATTERN = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
 
+class Redirection(NamedTuple):
+    """An operator such as ``>`` and the word behind it, as the shell expands it."""
+
+    operator: str
+    target: Word
+
+
 class SimpleCommand(NamedTuple):
     """A simple command: its words, and the variables set on the line for it alone.
 
@@ -39,7 +46,7 @@ class SimpleCommand(NamedTuple):
 
     words: tuple[Word, ...]
     command_variables: EnvVariables
-    redirections: tuple[str, ...]
+    redirections: tuple[Redirection, ...]
     changed_variables: EnvVariables
     operator_before: str
     operator_after: str
@@ -286,15 +293,15 @@ class _ScriptParser:
         """Parse a simple command, up to the operator that ends it."""
         words: list[Word] = []
         command_variables: dict[str, str | None] = {}
-        redirections: list[str] = []
+        redirections: list[Redirection] = []
         first_token = last_token = self.tokens[self.index]
         while self.index < len(self.tokens):
             token = self.tokens[self.index]
             if token.is_operator and token.text in REDIRECTIONS:
-                redirections.append(token.text)
                 self.index += 1
                 if self.index >= len(self.tokens) or self.tokens[self.index].is_operator:
                     return ShellSyntaxError(token.start, f'nothing follows "{token.text}"')
+                redirections.append(Redirection(token.text, self._expand_target(self.tokens[self.index])))
             elif token.is_operator:
                 break
             elif self._redirects(token):
@@ -328,7 +335,7 @@ class _ScriptParser:
         self,
         words: list[Word],
         command_variables: dict[str, str | None],
-        redirections: list[str],
+        redirections: list[Redirection],
         first_token: Token,
         last_token: Token,
     ) -> None:
@@ -372,6 +379,12 @@ class _ScriptParser:
                 self._set_variable(word.text, None)
         elif name in ("shift", "set"):
             self.scope.positional = None
+
+    def _expand_target(self, token: Token) -> Word:
+        """Return the word behind a redirection, as written if its value is unknown."""
+        value = expansion.expand_value(token.pieces, self.scope)
+        text = token.text if value is None else value
+        return Word(text, start=token.start, end=token.end, is_known=value is not None)
 
     def _expand_assigned_value(self, token: Token, offset: int) -> str | None:
         """Return the value of an assignment, which starts at ``offset`` in the token."""

@@ -36,7 +36,8 @@ def resolve_admission_policy(policy: Policy, version: str) -> Policy:
     admission = _fill_params(policy.admission, policy.params)
     is_same_level = (admission["level"] == "lowered") is (policy.scope.level == "lowered")
     kinds = tuple(admission.get("kinds", policy.scope.kinds if is_same_level else ()))
-    scope = policy.scope._replace(level=admission["level"], kinds=kinds, containers="")
+    needs = policy.scope.needs.union(admission.get("needs", ()))
+    scope = policy.scope._replace(level=admission["level"], kinds=kinds, containers="", needs=needs)
     validations = [
         _select_validation_fields(one)
         for one in admission["validations"]

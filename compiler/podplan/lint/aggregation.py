@@ -112,7 +112,7 @@ class Fold:
 
     def _redacted(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
         """The same without the secrets; what differed in these alone is equal."""
-        from podplan.lint.redaction import redact_finding
+        from podplan.lint.finding_redaction import redact_finding
 
         kept: dict[tuple[object, ...], _Equal] = {}
         for entry in self._equal.values():

@@ -45,8 +45,9 @@ def load_example_bases() -> ExampleBases:
     return ExampleBases(objects)
 
 
+@cache
 def load_policy_documents() -> list[dict[str, Any]]:
-    """The data of every policy file, with reasons and examples, in the order of their ids."""
+    """The data of every policy file, with reasons and examples, in the order of their ids; cached."""
     folder = bundled.find_bundled_folder("policies")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".yaml"))
     return [load_policy_document(name.removesuffix(".yaml")) for name in names]

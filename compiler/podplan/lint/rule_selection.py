@@ -11,7 +11,7 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.namespaces import find_pod_security
 from podplan.lint.policy import Policy
-from podplan.lint.target import LoweredJob
+from podplan.lint.target import LoweredJob, cache_recent
 
 PRESETS = ("default", "strict", "audit")
 # What breaks these was not read or not evaluated, so that nothing else was found; they cannot be turned off.
@@ -63,9 +63,20 @@ class ResolvedRules(NamedTuple):
         return frozenset(builtin_codes | {policy.rule.code for policy in self.policies})
 
 
-def resolve_rules(policies: Iterable[Policy], selection: RuleSelection) -> ResolvedRules:
+def resolve_rules(policies: tuple[Policy, ...], selection: RuleSelection) -> ResolvedRules:
     """What a selection comes to. Raises UsageError for a text that means no rule."""
-    return ResolvedRules(tuple(select_policies(policies, selection)), _find_changed_severities(selection))
+    if not _is_preset_only(selection):
+        return ResolvedRules(tuple(select_policies(policies, selection)), _find_changed_severities(selection))
+    rules_by_preset = _get_preset_cache(policies)
+    preset = selection.preset, selection.preview
+    if preset not in rules_by_preset:
+        rules_by_preset[preset] = ResolvedRules(tuple(select_policies(policies, selection)))
+    return rules_by_preset[preset]
+
+
+@cache_recent  # one tuple for all runs of a process, so that what applies to a job is worked out once
+def _get_preset_cache(_policies: tuple[Policy, ...]) -> dict[tuple[str, bool], ResolvedRules]:
+    return {}
 
 
 def select_policies(policies: Iterable[Policy], selection: RuleSelection) -> list[Policy]:
@@ -75,7 +86,7 @@ def select_policies(policies: Iterable[Policy], selection: RuleSelection) -> lis
     texts = (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities)
     for text in (*texts, *selection.mandatory):
         require_known_rule(text, rules)
-    if selection == RuleSelection(selection.preset, selection.preview):
+    if _is_preset_only(selection):
         return [policy for policy in policies if _is_in_preset(policy, selection)]
     keeps_preset = not selection.replaces_preset
     return [
@@ -128,8 +139,6 @@ def find_enforced_level(job: LoweredJob) -> str:
 
 def _find_changed_severities(selection: RuleSelection) -> dict[str, Severity | None]:
     changed: dict[str, Severity | None] = {}
-    if selection == RuleSelection(selection.preset, selection.preview):
-        return changed
     keeps_preset = not selection.replaces_preset
     for rule in BUILTIN_RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
@@ -139,6 +148,10 @@ def _find_changed_severities(selection: RuleSelection) -> dict[str, Severity | N
         elif (new_severity := _apply_rule_severity(rule, selection).severity) is not rule.severity:
             changed[rule.code] = new_severity
     return changed
+
+
+def _is_preset_only(selection: RuleSelection) -> bool:
+    return selection == RuleSelection(selection.preset, selection.preview)
 
 
 def _is_in_preset(policy: Policy, selection: RuleSelection) -> bool:

@@ -168,7 +168,7 @@ def _find_first_error(plan: JobPlan) -> str:
     """Return the first error of a profile that does not compile, or ""."""
     for diagnostic in plan.diagnostics:
         if BUILTIN_RULES[diagnostic.rule].severity is Severity.ERROR:
-            from podplan.lint.redaction import build_document_redactor
+            from podplan.lint.finding_redaction import build_document_redactor
 
             return build_document_redactor([plan.item.doc, plan.profile, diagnostic.doc]).redact_text(
                 diagnostic.message

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import Any
 from podplan.kinds.registry import GroupVersionKind, load_spec
+from podplan.kinds.traits import TRAITS
 from podplan.lint.policy import Policy
 from podplan.lint.policy_scope import find_unwanted_traits, matches_job_kind
 from podplan.report.sanitization import escape_text
@@ -45,8 +46,18 @@ def render_text(kind: GroupVersionKind, rows: Sequence[Mapping[str, Any]]) -> st
         "",
         f"{len(others)} rules do not apply:",
         *(f"  {row['code']:{code}} {row['name']:{name}} {explain_mismatch(row)}" for row in others),
+        "",
+        "traits that decide about them:",
+        *_describe_traits(others),
     ]
     return "".join(f"{escape_text(line)}\n" for line in lines)
+
+
+def _describe_traits(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The meanings of the traits because of which rules do not apply."""
+    used = {trait for row in rows for trait in (*row["lacks"], *row["unwanted"])}
+    width = max((len(trait) for trait in used), default=0)
+    return [f"  {trait:{width}} {text}" for trait, text in TRAITS.items() if trait in used]
 
 
 def explain_mismatch(row: Mapping[str, Any]) -> str:

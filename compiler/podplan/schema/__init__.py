@@ -15,7 +15,7 @@ from podplan import kubernetes
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.registry import GroupVersionKind, load_spec, name_of
-from podplan.kinds.spec import UNKNOWN_FIELD_RULE
+from podplan.kinds.spec import UNKNOWN_FIELD_RULE, KindSpec
 from podplan.schema.bundling import (
     KUBERNETES_KEYWORD,
     PARTIAL_TEMPLATE,
@@ -107,7 +107,7 @@ def validate_cr(data: Any, k8s_version: str, operator_versions: Mapping[str, str
         )
     if spec.unknown_field_rule != UNKNOWN_FIELD_RULE:
         field_diagnostics, part_diagnostics = (
-            [_rename_unknown_field(one, spec.unknown_field_rule) for one in diagnostics]
+            [_rename_unknown_field(one, spec) for one in diagnostics]
             for diagnostics in (field_diagnostics, part_diagnostics)
         )
     return CrValidation(
@@ -128,19 +128,21 @@ def _name_versions(
     migration = f", or run {command}" if spec.load_conversion_target is not None else ""
     changed = []
     for one in diagnostics:
-        version = next((version for version, paths in refused.items() if one.path not in paths), "")
+        ways = {one.path[: end + 1] for end in range(len(one.path))}
+        version = next((version for version, paths in refused.items() if not ways & paths), "")
         setting = f'[lowering."{kind.group}"] version = "{version}"'
         help_text = f"version {version} of the operator takes it: set {setting}{migration}"
         changed.append(one._replace(help=help_text) if version else one)
     return changed
 
 
-def _rename_unknown_field(diagnostic: Diagnostic, rule: str) -> Diagnostic:
+def _rename_unknown_field(diagnostic: Diagnostic, spec: KindSpec) -> Diagnostic:
     """The diagnostic of an unknown field under another rule, unless it stands for a field that is missing."""
     replaces_required = diagnostic.fix is not None and diagnostic.fix.safe
     if diagnostic.rule != UNKNOWN_FIELD_RULE or replaces_required:
         return diagnostic
-    return diagnostic._replace(rule=rule)
+    explained = spec.explain_dropped_field(diagnostic.path) if spec.explain_dropped_field is not None else ""
+    return diagnostic._replace(rule=spec.unknown_field_rule, help=explained or diagnostic.help)
 
 
 def validate_against(

@@ -120,7 +120,7 @@ def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
 
 def _report_error(schema_error: SchemaError, schema: Schema, kind: str) -> Iterator[_ReportedDiagnostic]:
     if schema_error.keyword in UNKNOWN_FIELD_KEYWORDS:
-        yield from _report_unknown_fields(schema_error, kind)
+        yield from _report_unknown_fields(schema_error, schema, kind)
     elif schema_error.keyword == "required":
         yield _report_missing_field(schema_error, schema)
     elif schema_error.keyword == "propertyNames":
@@ -134,18 +134,39 @@ def _report_error(schema_error: SchemaError, schema: Schema, kind: str) -> Itera
         )
 
 
-def _report_unknown_fields(schema_error: SchemaError, kind: str) -> Iterator[_ReportedDiagnostic]:
+def _report_unknown_fields(
+    schema_error: SchemaError, schema: Schema, kind: str
+) -> Iterator[_ReportedDiagnostic]:
     known_fields = [
         name for name, field in schema_error.parent_schema.get("properties", {}).items() if field is not False
     ]
     for name in schema_error.expected[:MAX_REPORTED]:
         diagnostic = diagnose_unknown_field(name, known_fields, schema_error.path)
+        section = _find_section_of(name, schema_error, schema)
+        if section:
+            message = f'unknown field "{name}"; it belongs in {section}'
+            help_text = f"write it as {section}.{name}"
+            yield _ReportedDiagnostic(diagnostic._replace(message=message, help=help_text, fix=None))
+            continue
         old_spelling = find_old_spelling(kind, diagnostic.path)
         replaced_field = old_spelling.replaced_field if old_spelling else suggest_field(name, known_fields)
         yield _ReportedDiagnostic(
             _explain_old_spelling(diagnostic, kind),
             replaced_field=(*schema_error.path, replaced_field) if replaced_field else None,
         )
+
+
+def _find_section_of(name: str, schema_error: SchemaError, schema: Schema) -> str:
+    """Return the section that has the field which somebody wrote at the top of a document, or ""."""
+    sections = schema_error.parent_schema.get("properties", {}) if not schema_error.path else {}
+    return next(
+        (
+            section
+            for section in ("spec", "metadata")
+            if name in follow_reference(schema, sections.get(section)).get("properties", {})
+        ),
+        "",
+    )
 
 
 def _report_missing_field(schema_error: SchemaError, schema: Schema) -> _ReportedDiagnostic:

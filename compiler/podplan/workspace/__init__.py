@@ -30,6 +30,7 @@ from podplan.workspace.documents import (
     ClassifiedDocument,
     classify_document,
     classify_documents,
+    creates_jobs,
     find_declarable_kind,
     identify_object,
 )
@@ -217,10 +218,10 @@ class Loader:
             yield from map(classify_document, self._built_documents[source.file])
             return
         items = list(classify_documents(source))
-        is_own = any(item.category in ("cr", "object") for item in items)
-        foreign = self.explain_foreign_file(source) if is_own else ""
-        for item in items:
-            if item.category in ("cr", "object") and (reason := foreign or find_directive(item.doc.data)):
+        are_own = [item.category in ("cr", "object") or creates_jobs(item) for item in items]
+        foreign = self.explain_foreign_file(source) if any(are_own) else ""
+        for item, is_own in zip(items, are_own, strict=True):
+            if is_own and (reason := foreign or find_directive(item.doc.data)):
                 yield item._replace(category="other", reason=reason)
                 continue
             kind = find_declarable_kind(item)
@@ -241,15 +242,18 @@ class Loader:
         return self.kustomizations.is_unused_below(file, self._find_root(file))
 
     def find_declared_kind(self, file: str, kind: GroupVersionKind) -> KindSpec | None:
-        """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, or None."""
-        from podplan.kinds.declared.mapping import declares
+        """Return the spec of a declared kind from its first WorkloadMapping, by order of paths, else from
+        that of podplan; None without one."""
+        from podplan.kinds.declared.bundled import load_bundled_mapping
+        from podplan.kinds.declared.mapping import build_kind_spec, declares
 
         specs = self._load_declared_kinds(file).get((kind.group, kind.kind), ())
         for spec in specs:
             if spec.declaration is not None and declares(spec.declaration, kind):
                 self._record_shared(file, spec.declaration.file)
                 return spec
-        return None
+        bundled = load_bundled_mapping(kind.group, kind.kind)
+        return build_kind_spec(bundled) if bundled is not None and declares(bundled, kind) else None
 
     def is_template_kind(self, doc: TracedDocument, kind: GroupVersionKind) -> bool:
         """Whether documents of a kind have the templates of a declared kind, and so are checked with its
@@ -305,7 +309,7 @@ class Loader:
                 for other in (reference.other_kinds if reference.name else ())
             }
             names = self.list_referable(file, reference.group, reference.kind, first_folders)
-            return describe_missing(reference, kind, others, names)
+            return describe_missing(reference, kind, others, names, first_folders)
         if len(found) > 1:
             return describe_ambiguous(reference, found, kind)
         key = found[0].file, found[0].number

@@ -15,7 +15,7 @@ from podplan.core.typing import NamedTuple
 
 _active_records: list[DependencyRecord] = []
 # A run that reads fewer files is faster than a lookup in the cache.
-FEWEST_FILES = 10
+MIN_FILES_FOR_CACHE = 10
 UNREADABLE = ""  # the digest of a folder that cannot be listed
 
 
@@ -85,10 +85,10 @@ def record_listing(git_top: str, folder: str, ignored: Iterable[str]) -> None:
         record.ignored[git_top, folder] = digest_paths(ignored)
 
 
-def note_unreadable(folder: str) -> None:
+def record_unreadable(folder: str) -> None:
     """Record that a folder could not be listed."""
-    for trace in _active_records:
-        trace.is_incomplete |= trace.folders.setdefault(folder, UNREADABLE) != UNREADABLE
+    for record in _active_records:
+        record.is_incomplete |= record.folders.setdefault(folder, UNREADABLE) != UNREADABLE
 
 
 def record_unknown() -> None:

@@ -17,37 +17,37 @@ from podplan.workspace.dependencies import (
 from podplan.workspace.files import OutsideRoot, find_root, is_in_repository, read_inside_root
 from podplan.workspace.ignored_files import find_ignored_paths
 
-Told = dict[str, Any]  # a record as JSON
+RecordData = dict[str, Any]  # a record as JSON
 
 
-def as_data(trace: DependencyRecord) -> Told:
+def export_record(record: DependencyRecord) -> RecordData:
     """Return a record as plain data, with the current roots."""
     return {
-        "files": [[root, path, digest] for (root, path), digest in trace.files.items()],
-        "folders": list(map(list, trace.folders.items())),
-        "ignored": [[*key, digest] for key, digest in trace.ignored.items()],
-        "roots": _roots(path for _, path in trace.files),
+        "files": [[root, path, digest] for (root, path), digest in record.files.items()],
+        "folders": list(map(list, record.folders.items())),
+        "ignored": [[*key, digest] for key, digest in record.ignored.items()],
+        "roots": _find_roots(path for _, path in record.files),
     }
 
 
-def still_true(told: Told) -> bool:
+def is_record_valid(record_data: RecordData) -> bool:
     """Whether all files and folders still have the digests of a record."""
     return (
-        all(_folder(folder) == digest for folder, digest in told["folders"])
-        and all(_file(root, path) == digest for root, path, digest in told["files"])
-        and all(digest_paths(find_ignored_paths(*key)) == digest for *key, digest in told["ignored"])
-        and _roots(path for _, path, _ in told["files"]) == told["roots"]
+        all(_digest_folder_at(folder) == digest for folder, digest in record_data["folders"])
+        and all(_digest_at(root, path) == digest for root, path, digest in record_data["files"])
+        and all(digest_paths(find_ignored_paths(*key)) == digest for *key, digest in record_data["ignored"])
+        and _find_roots(path for _, path, _ in record_data["files"]) == record_data["roots"]
     )
 
 
-def _file(root: str, path: str) -> str:
+def _digest_at(root: str, path: str) -> str:
     try:
         return digest_file(path, read_inside_root(root, path))
     except (OutsideRoot, LimitExceeded, OSError) as error:
         return digest_file(path, error)
 
 
-def _folder(folder: str) -> str:
+def _digest_folder_at(folder: str) -> str:
     try:
         with os.scandir(folder) as entries:
             return digest_folder(entries)
@@ -55,7 +55,7 @@ def _folder(folder: str) -> str:
         return UNREADABLE
 
 
-def _roots(paths: Iterable[str]) -> list[list[Any]]:
+def _find_roots(paths: Iterable[str]) -> list[list[Any]]:
     """Return for each folder with files: its real path, its root, and whether the root is a repository."""
     folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import (
     Cursor,
@@ -22,6 +23,7 @@ from podplan.kinds.registry import (
     find_family,
     is_kind_name,
     list_families_with,
+    load_embedding_module,
 )
 from podplan.yaml import SourceFile
 
@@ -49,8 +51,8 @@ OBJECT_KINDS = frozenset(
     }
 )
 # The categories of profiles, and documents of an unknown kind of podplan, whose kind is probably misspelt.
-OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
-ALL_SORTS = OF_PROFILES | {"cr", "object"}
+PROFILE_CATEGORIES = frozenset({*PROFILE_KINDS.values(), "podplan"})
+ALL_CATEGORIES = PROFILE_CATEGORIES | {"cr", "object"}
 HELM_TEMPLATE = "Helm template"  # why a document is not checked
 # API groups that a file must mention for its syntax errors to be reported.
 OWN_API_PREFIXES = (
@@ -92,16 +94,16 @@ def classify_documents(source: SourceFile) -> Iterator[ClassifiedDocument]:
         yield from _unpack_list(TracedDocument(document.file, document.data, source=document))
 
 
-def may_hold(source: SourceFile, sorts: Collection[str]) -> bool:
+def may_hold(source: SourceFile, categories: Collection[str]) -> bool:
     """Whether a file has a document of one of the categories, or may have one in a part that is not valid
     YAML."""
-    if any(item.category in sorts for item in classify_documents(source)):
+    if any(item.category in categories for item in classify_documents(source)):
         return True
     unread = {fault.document_index for fault in source.diagnostics} - {one.index for one in source.documents}
     if not unread:
         return False
     text = "\n".join(line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
-    return mentions_own_api(text) if "cr" in sorts else f"{PROFILE_GROUP}/v" in text
+    return mentions_own_api(text) if "cr" in categories else f"{PROFILE_GROUP}/v" in text
 
 
 def mentions_own_api(text: str) -> bool:
@@ -175,6 +177,49 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return ClassifiedDocument("object", doc)
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def creates_jobs(item: ClassifiedDocument) -> bool:
+    """Whether a document is of another kind and creates jobs, such as a workflow."""
+    data = item.doc.data
+    if item.category != "other" or not isinstance(data, dict):
+        return False
+    return load_embedding_module(data.get("apiVersion"), data.get("kind")) is not None
+
+
+def find_embedded_job(item: ClassifiedDocument) -> ClassifiedDocument | None:
+    """Return the job that a document states as a field, as a CR whose name begins with that of the document;
+    None if there is none."""
+    if not creates_jobs(item):
+        return None
+    root = root_cursor(item.doc)
+    api_version = root.get("apiVersion").value
+    module = load_embedding_module(api_version, root.get("kind").value)
+    for field, job_kind in module.JOB_FIELDS.items() if module is not None else ():
+        section = root.get("spec", field)
+        if isinstance(section.get("spec").value, dict):
+            name, namespace = (root.get("metadata", key) for key in ("name", "namespace"))
+            prefix = attribute_to(name if name.exists else root, f"{name.value_or('')}-")
+            tree = {
+                "apiVersion": attribute_to(root.get("apiVersion"), api_version),
+                "kind": attribute_to(section, job_kind),
+                "metadata": attribute_to(
+                    root.get("metadata") if root.get("metadata").exists else root,
+                    {"generateName": prefix, **({"namespace": namespace} if namespace.exists else {})},
+                ),
+                "spec": section.get("spec"),
+            }
+            return ClassifiedDocument("cr", build_traced_document(attribute_to(root, tree), item.doc.name))
+    return None
+
+
+def validate_embedding(item: ClassifiedDocument) -> list[Diagnostic]:
+    """Return what is wrong with a document that creates jobs, apart from a job that it states as a field."""
+    if not creates_jobs(item):
+        return []
+    data = item.doc.data
+    module = load_embedding_module(data["apiVersion"], data["kind"])
+    return list(module.validate(data)) if module is not None else []
 
 
 def is_queue_object(item: ClassifiedDocument) -> bool:

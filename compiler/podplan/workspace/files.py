@@ -18,11 +18,11 @@ from podplan.core.errors import UsageError
 from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCH_BYTES, LimitExceeded, limit_exceeded
 from podplan.core.typing import BinaryIO, Literal
 from podplan.workspace.dependencies import (
-    note_unreadable,
     record_file,
     record_folder,
     record_listing,
     record_unknown,
+    record_unreadable,
 )
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -169,7 +169,7 @@ def expand_paths(
 
     Golden files next to their profile are skipped in folders. ``exclude`` are shell patterns for files in
     folders, matched against the path as printed. Folders that cannot be listed are skipped and added to
-    ``unreadable``; ``skipped`` counts what git ignores, and nested repositories.
+    ``unreadable``; ``skipped`` counts what git ignores, nested repositories and folders of Python packages.
 
     Raises PathNotFound: if a path does not exist. Raises UsageError: if one of ``paths`` cannot be read.
     """
@@ -205,8 +205,8 @@ def files_below(
     """Yield the YAML files below a folder, sorted; folders that cannot be listed are added to ``unreadable``.
 
     ``within`` limits the search to the same repository, without nested worktrees and submodules, or to the
-    folder itself. What git ignores is not searched. Both are counted in ``skipped``, by reason. Outside of a
-    repository, the repositories below are searched.
+    folder itself. What git ignores, and where Python packages were installed or unpacked, is not searched.
+    These are counted in ``skipped``, by reason. Outside of a repository, the repositories below are searched.
     """
     git_top = find_git_top(top)
     is_ignored = _IgnoredPaths(git_top, top).contains
@@ -231,14 +231,32 @@ def files_below(
             is_skipped = entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or within == "folder"
             if not is_skipped:
                 below = _list_folder(path, unreadable)
-                if git_top and any(one.name == ".git" for one in below):
-                    skipped["nested repository"] += 1
+                if reason := _explain_foreign_folder(below, bool(git_top)):
+                    skipped[reason] += 1
                 else:
                     open_folders.append((path, iter(below)))
         elif entry.name.endswith(YAML_SUFFIXES) and not is_golden(path):
             yield path
         elif entry.name in CONFIG_NAMES and folder != top:
             skipped[f"{UNUSED_CONFIG} ({path})"] += 1
+
+
+def _explain_foreign_folder(entries: Sequence[os.DirEntry[str]], in_repository: bool) -> str:
+    """Return why the files of a folder are not those of the user, by what marks such folders, or "".
+
+    Packages have YAML files of their own: the inventory and the queues of podplan's examples are not those of
+    the user's cluster.
+    """
+    for entry in entries:
+        if entry.name == ".git" and in_repository:
+            return "nested repository"
+        if entry.name == "pyvenv.cfg":
+            return "virtual environment"
+        if entry.name.endswith(".dist-info"):
+            return "folder with installed Python packages"
+        if entry.name == "PKG-INFO":
+            return "unpacked Python package"
+    return ""
 
 
 class _IgnoredPaths:
@@ -286,7 +304,7 @@ def _list_folder(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
             entries = sorted(scan, key=lambda entry: entry.name)
     except OSError:
         unreadable.append(folder)
-        note_unreadable(folder)
+        record_unreadable(folder)
         return []
     record_folder(folder, entries)
     return entries

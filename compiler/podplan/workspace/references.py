@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from podplan.core.findings import Diagnostic
+from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.core.findings import Diagnostic, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.suggestions import suggest_name
@@ -93,12 +94,32 @@ def describe_missing(
     referrer_kind: str,
     other_documents: Mapping[str, list[NamedDocument]] = {},
     known_names: Sequence[str] = (),
+    folders: Sequence[str] = (),
 ) -> Diagnostic:
     """Build the diagnostic for a reference to a document that does not exist below the root.
 
     ``other_documents`` of the name, by kind, are what the author may have meant, and so is one of
-    ``known_names``, those of the kind.
+    ``known_names``, those of the kind. ``folders`` are those that hold all runtimes of the platform: what is
+    missing there does not exist, and is an error, unless it is a document of one namespace.
     """
+    diagnostic = _describe_missing(reference, referrer_kind, other_documents, known_names)
+    if not folders or not reference.is_runtime or reference.namespace or not reference.name:
+        return diagnostic
+    rule = BUILTIN_RULES[diagnostic.rule]._replace(severity=Severity.ERROR)
+    message = (
+        f"{reference.kind} {format_value(reference.name)} is neither in the folders of [runtimes], which hold"
+        f" those of the platform, nor elsewhere in this repository: the {referrer_kind} is refused, and its"
+        " Pods are not known and not checked"
+    )
+    return diagnostic._replace(message=message, graded_rule=rule)
+
+
+def _describe_missing(
+    reference: Reference,
+    referrer_kind: str,
+    other_documents: Mapping[str, list[NamedDocument]],
+    known_names: Sequence[str],
+) -> Diagnostic:
     if not reference.name:
         message = f"{referrer_kind} names no {reference.kind}, so its Pods are not known and not checked"
         return Diagnostic("CR901", message, reference.path)

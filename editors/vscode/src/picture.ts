@@ -87,7 +87,7 @@ export function renderPage(svg: string, note: string): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'nonce-${nonce}'">
 <style nonce="${nonce}">
 body { padding: 12px; }
-img { display: block; max-width: 100%; min-width: 36em; color-scheme: light; }
+img { display: block; max-width: 100%; min-width: 30em; color-scheme: light; }
 body.vscode-dark img, body.vscode-high-contrast:not(.vscode-high-contrast-light) img { color-scheme: dark; }
 p { color: var(--vscode-editorWarning-foreground); }
 </style>

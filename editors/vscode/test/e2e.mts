@@ -59,13 +59,14 @@ describe("podplan in VS Code", () => {
       await window.waitForCounts(0, 2, 3);
     });
 
-    await step("hover shows the effective value in each environment", async () => {
+    await step("hover shows the effective value in each environment, and where it is from", async () => {
       await window.hover("replicas: 4");
       const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "spec.replicas" }).first();
       await hover.waitFor();
       const text = (await hover.textContent()) ?? "";
       assert.match(text, /as written: worker → 4 Pods × 8 GPUs = 32/);
       assert.match(text, /dev: worker → 1 Pod × 1 GPU = 1/);
+      assert.match(text, /dev: 1, from line 15/);
       assert.match(text, /spec\.replicaSpecs\[worker\]\.replicas: 4/);
       await take(page, "hover");
     });
@@ -109,6 +110,10 @@ describe("podplan in VS Code", () => {
       await page.locator(".tab", { hasText: "Pods of resnet, as written" }).waitFor();
       const pods = window.group(1);
       await pods.waitForText("# === PyTorchTrainingJob/resnet, as written", "minMember: 4");
+      // Folded: one Pod stands for the equal ones.
+      await pods.focus();
+      await window.goTo(127, 1);
+      await pods.waitForText("resnet-worker-{1..3}");
       if (PICTURES) {
         await pods.focus();
         await window.goTo(141, 1); // in the Pods of worker 1 to 3

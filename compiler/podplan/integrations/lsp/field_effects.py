@@ -8,13 +8,15 @@ from itertools import islice
 
 from podplan.core.findings import Path, value_at
 from podplan.core.path_syntax import format_path
-from podplan.core.provenance import Behavior, TracedDocument, find_origin
+from podplan.core.provenance import Behavior, TracedDocument, find_origin, trace_to_source
 from podplan.core.replica_groups import fold_group
 from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.resources import count_accelerators, list_containers
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan
 from podplan.redaction.redactor import REDACTED, REDACTED_NOTICE, Redactor, redact_data
+from podplan.workspace.files import relative_to_root
 from podplan.yaml import Document
 
 MAX_PLANS = 24
@@ -65,6 +67,37 @@ def _format_role(name: str, replicas: int, gpus: int, total: int) -> str:
     pod_count = f"{replicas} Pod{'s' if replicas != 1 else ''}"
     gpu_count = f" × {gpus} GPU{'s' if gpus != 1 else ''} = {total}" if gpus else ", no GPU"
     return f"{name or 'job'} → {pod_count}{gpu_count}"
+
+
+def describe_overrides(
+    variant_plans: Iterable[JobPlan], document: Document, path: Path, with_names: bool
+) -> list[str]:
+    """Describe the values of a profile field in the variants that take them from elsewhere, such as
+    ``dev: `1`, from line 17``; equal ones are grouped."""
+    variants_by_value: dict[str, list[str]] = {}
+    for plan in islice(variant_plans, MAX_PLANS):
+        text = _format_override(plan.profile, document, path) if plan.profile is not None else ""
+        if text and plan.profile is not None:
+            name = get_text(get_mapping(plan.profile.data, "metadata"), "name") if with_names else ""
+            variant = f"{name} {plan.variant_id or 'as written'}".strip()
+            variants_by_value.setdefault(text, []).append(variant)
+    return [f"{_format_names(ids)}: {text}" for text, ids in variants_by_value.items()]
+
+
+def _format_override(profile: TracedDocument, document: Document, path: Path) -> str:
+    """Return the value and the origin of a field of a resolved profile; "" if it originates at this path."""
+    value = value_at(redact_data(profile.data), path)
+    if value is None or isinstance(value, dict | list):
+        return ""
+    if _trace_to_source(profile, path, document, path) is not None:
+        return ""
+    origin = trace_to_source(profile, path)[-1]
+    source = origin.doc.source
+    if source is None:
+        return ""
+    line = source.span(origin.path).line
+    place = f"line {line}" if source.file == document.file else f"`{relative_to_root(source.file)}:{line}`"
+    return f"`{_format_value(value, build_document_redactor([profile]))}`, from {place}"
 
 
 def iter_derived_values(plan: JobPlan, document: Document, path: Path) -> Iterator[DerivedValue]:

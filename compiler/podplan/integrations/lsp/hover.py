@@ -13,7 +13,13 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any, NamedTuple
 from podplan.integrations.lsp.cursor import CursorContext
-from podplan.integrations.lsp.field_effects import MAX_PLANS, DerivedValue, describe_pods, iter_derived_values
+from podplan.integrations.lsp.field_effects import (
+    MAX_PLANS,
+    DerivedValue,
+    describe_overrides,
+    describe_pods,
+    iter_derived_values,
+)
 from podplan.integrations.lsp.workspace import Workspace
 from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
 from podplan.pipeline import PipelineSettings
@@ -154,6 +160,9 @@ def _iter_effect_lines(
         yield from _format_block([f"- {line}" for line in describe_pods(document_plans)])
     if len(path) < 2:
         return
+    is_base = context.item.category == "base"
+    overrides = describe_overrides(document_plans, context.parsed, path, with_names=is_base)
+    yield from _format_block(["overridden:", *(f"- {line}" for line in overrides)] if overrides else [])
     for plan in document_plans:
         derived_values = list(islice(iter_derived_values(plan, context.parsed, path), MAX_EFFECTS + 1))
         if not derived_values:

@@ -26,11 +26,13 @@ def build_job_fields(
     diagnostics: list[Diagnostic],
     *,
     requires_restart: bool,
+    container: str = "",
 ) -> TracedMap:
     """Return the number of Pods and their template as fields of a Job.
 
     ``find_address`` is None for processes that torchrun does not start. ``requires_restart``: nothing sets a
-    restart policy where the Job has none.
+    restart policy where the Job has none. ``container`` is the name of the training container if it is not
+    that of the role.
     """
     spec, replicas = role.spec, role.get_field("replicas")
     run = parse_run(role.get_field("run"), RUN_FORMS, str(spec.get("job").value), diagnostics)
@@ -45,6 +47,6 @@ def build_job_fields(
         restart = attribute_to((RESTART_NEVER, spec.get("job")), "Never")
     scheduling = drop_absent({"restartPolicy": restart, **request.scheduling})
     template = build_pod_template(
-        role, role.name, command, request._replace(scheduling=scheduling), diagnostics
+        role, container or role.name, command, request._replace(scheduling=scheduling), diagnostics
     )
     return {"parallelism": replicas, "completions": replicas, "template": template}

@@ -46,7 +46,8 @@ ROLE_NAME = Behavior(
 )
 CONTAINER_NAME = Behavior(
     "profile.container-name",
-    "the training container is called pytorch, worker, launcher or like its role; container.name renames it",
+    "the training container is called pytorch, worker, launcher, submit-job or like its role; container.name "
+    "renames it",
     "documented",
     "docs/profile-fields.md; docs/evidence/t9k-pytorchtrainingjob.md#name-of-the-training-container; "
     "docs/evidence/t9k-deepspeedjob.md#training-container; "

@@ -37,6 +37,7 @@ PROFILE_FIELD_ORDER = (
         "deepspeed",
         "colossalai",
         "mpi",
+        "flink",
         "replicatedJob",
         "generic",
         "container",

@@ -22,19 +22,24 @@ def build_suspend(mode: Cursor) -> Traced | None:
     return attribute_to(mode, mode.value == "pause")
 
 
-def reject_start_modes(spec: Cursor) -> list[Diagnostic]:
-    """Return a diagnostic for each field about the start of replicas, for controllers that only suspend."""
+def reject_start_fields(spec: Cursor) -> list[Diagnostic]:
+    """Return a diagnostic for each field about the start of replicas, of the spec and of its roles."""
     name = add_article(spec.get("job").value)
     cursors = [
         entry.get(field) for entry in (spec, *spec.get("roles").entries()) for field in ("debug", "resume")
     ]
-    diagnostics = [
+    return [
         Diagnostic("PROF020", f"{name} has no use for {cursor.path[-1]}", cursor.path, on_key=True)
         for cursor in cursors
         if cursor.exists
     ]
+
+
+def reject_start_modes(spec: Cursor) -> list[Diagnostic]:
+    """Return a diagnostic for each field about the start of replicas, for controllers that only suspend."""
+    diagnostics = reject_start_fields(spec)
     if spec.get("mode").value == "debug":
-        message = f"mode of {name} is immediate or pause, not debug"
+        message = f"mode of {add_article(spec.get('job').value)} is immediate or pause, not debug"
         diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
     return diagnostics
 

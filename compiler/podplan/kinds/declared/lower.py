@@ -9,6 +9,7 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_gro
 from podplan.core.typing import Any
 from podplan.kinds.common.merge import unwrap_tree
 from podplan.kinds.common.name_patterns import INDEX_TEXT, fill_pattern
+from podplan.kinds.declared.bundled import load_known_controller
 from podplan.kinds.declared.mapping import DeclaredReplicaType, find_replica_types
 from podplan.kinds.spec import References
 from podplan.kinds.t9k.job import GENERATED_SUFFIX
@@ -43,17 +44,22 @@ def lower(cr: Cursor, references: References, _options: LoweringOptions) -> list
     """Lower a CR to its Pods; ``references`` has its WorkloadMapping at the path ()."""
     mapping = references[()]
     replica_types, _ = find_replica_types(cr, references, mapping)
-    return [group for one in replica_types for group in _build_pods(cr, mapping, one)]
+    groups = [group for one in replica_types for group in _build_pods(cr, mapping, one)]
+    named = mapping.get("spec")
+    controller = load_known_controller(str(named.get("group").value), str(named.get("kind").value))
+    if controller is not None and controller.lower_gang is not None:
+        groups += controller.lower_gang(cr)
+    return groups
 
 
 def find_wrong_counts(replica_types: list[DeclaredReplicaType]) -> list[Diagnostic]:
     """Return a diagnostic for each replica count in a CR that is no valid number."""
     diagnostics = []
-    for one in replica_types:
-        value, path = one.replicas.value, one.replicas.path
-        if one.replicas.exists and (not isinstance(value, int) or isinstance(value, bool)):
+    for place in (place for one in replica_types for place in (one.replicas, one.pods_per_replica)):
+        value, path = place.value, place.path
+        if place.exists and (not isinstance(value, int) or isinstance(value, bool)):
             diagnostics.append(Diagnostic("SCHEMA002", "the number of replicas must be an integer", path))
-        elif one.replicas.exists and not 0 <= value <= _MAX_REPLICAS:
+        elif place.exists and not 0 <= value <= _MAX_REPLICAS:
             message = f"the number of replicas must be between 0 and {_MAX_REPLICAS}"
             diagnostics.append(Diagnostic("SCHEMA005", message, path))
     return diagnostics
@@ -61,6 +67,7 @@ def find_wrong_counts(replica_types: list[DeclaredReplicaType]) -> list[Diagnost
 
 def _build_pods(cr: Cursor, mapping: Cursor, replica_type: DeclaredReplicaType) -> list[ReplicaGroup]:
     count, count_cause = _count_replicas(replica_type)
+    count *= int(replica_type.pods_per_replica.value_or(1))
     if count == 0:
         return []
     template = replica_type.template

@@ -12,6 +12,7 @@ from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common.merge import TracedTree, merge_tree, unwrap_tree
+from podplan.kinds.declared.bundled import load_known_controller
 from podplan.kinds.registry import FAMILIES, GroupVersionKind
 from podplan.kinds.spec import KindSpec, Reference, References
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -29,8 +30,8 @@ class DeclaredReplicaType(NamedTuple):
     """A replica type of a CR; ``entry`` is its entry in the mapping.
 
     ``template`` is the Pod template: in the CR, or in the document that the CR refers to; ``tree`` is the
-    template with the overrides of the CR merged. ``replicas`` is the path of their number in the CR, which
-    may be missing.
+    template with the overrides of the CR merged. ``replicas`` is the path of their number in the CR, and
+    ``pods_per_replica`` that of the Pods of each; both may be missing.
     """
 
     name: str
@@ -38,6 +39,7 @@ class DeclaredReplicaType(NamedTuple):
     template: Cursor
     tree: TracedTree
     replicas: Cursor
+    pods_per_replica: Cursor
 
 
 class MappingMismatch(NamedTuple):
@@ -52,12 +54,18 @@ class MappingMismatch(NamedTuple):
 def build_kind_spec(mapping: TracedDocument) -> KindSpec:
     """Return the kind that a WorkloadMapping declares; its form is validated before a CR is lowered by it."""
     spec = get_mapping(mapping.data, "spec")
+    controller = load_known_controller(get_text(spec, "group"), get_text(spec, "kind"))
+    integration = controller.queue_integration if controller is not None else None
+    traits = {text for _, text in get_texts(spec, "traits")}
+    traits |= controller.traits if controller is not None else set()
     return KindSpec(
         plural=get_text(spec, "plural") or f"{get_text(spec, 'kind').lower()}s",
         option_prefix="",
         list_references=lambda cr: tuple(_iter_references(cr, spec)),
-        traits=frozenset(text for _, text in get_texts(spec, "traits")),
+        traits=frozenset(traits),
         declaration=mapping,
+        validate_cr=None if controller is None else lambda _dialect, cr: controller.validate_cr(cr),
+        load_queue_integration=None if integration is None else lambda: integration,
     )
 
 
@@ -141,7 +149,8 @@ def find_replica_types(
     for entry in mapping.get("spec", "replicaTypes").entries():
         found = list(_iter_matches(cr, references, entry, mismatches, MAX_POD_TEMPLATES - len(replica_types)))
         replica_types += found
-    if not replica_types and not mismatches:
+    # A CR without templates is a matter of the controller where podplan knows that.
+    if not replica_types and not mismatches and mapping.doc.source is not None:
         message = "no path of this WorkloadMapping finds anything in this CR"
         diagnostic = Diagnostic(MISMATCH_RULE, message, (*mapping.path, "spec", "replicaTypes"))
         mismatches.append(MappingMismatch(diagnostic, cr, "in this CR"))
@@ -182,8 +191,11 @@ def _iter_matches(
             mismatches.append(MappingMismatch(diagnostic, overlay, "here"))
             continue
         mismatches += _find_missing_values(cr, entry, bound, place)
-        replicas = _find_place(cr, entry.get("replicas").value, bound)
-        yield DeclaredReplicaType(_name_type(cr, entry, path, bound), entry, template, merged, replicas)
+        replicas, pods = (
+            _find_place(cr, entry.get(field).value, bound) for field in ("replicas", "podsPerReplica")
+        )
+        name = _name_type(cr, entry, path, bound)
+        yield DeclaredReplicaType(name, entry, template, merged, replicas, pods)
     if not matched and entry.get("optional").value is not True:
         message = f'"{path_field.value}" finds nothing in this CR'
         help_text = "correct the path, or write optional: true if CRs may lack it"
@@ -302,7 +314,7 @@ def _steps_of(entry: Mapping[str, Any], field: str) -> list[str]:
 
 def _iter_paths(entry: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield the paths that an entry of a mapping states, each with its position in the entry."""
-    for field in ("template", "replicas", "nameFrom"):
+    for field in ("template", "replicas", "podsPerReplica", "nameFrom"):
         if field in entry:
             yield (field,), entry[field]
     for field in ("name", "namespace", "template"):

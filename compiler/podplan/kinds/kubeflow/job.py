@@ -97,7 +97,7 @@ def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
         )
 
 
-def because(*causes: Cause) -> tuple[Cause, ...]:
+def present_causes(*causes: Cause) -> tuple[Cause, ...]:
     """``causes`` without the places where nothing is written; the first that is left is the place to edit."""
     return tuple(cause for cause in causes if not isinstance(cause, Cursor) or cause.exists)
 

@@ -10,7 +10,7 @@ from podplan.core.typing import Any
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.behaviors import NONE, VOLCANO
-from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
+from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata, present_causes
 
 VOLCANO_API, PLUGINS_API = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
 
@@ -65,7 +65,7 @@ def build_pod_groups(job: Job) -> list[ReplicaGroup]:
     }
     if is_volcano:
         queue = policy.get("queue")
-        default = attribute_to(because(behaviors.VOLCANO_QUEUE, policy, job.spec), "default")
+        default = attribute_to(present_causes(behaviors.VOLCANO_QUEUE, policy, job.spec), "default")
         spec["queue"] = queue if queue.value else default
         spec["priorityClassName"] = policy.get("priorityClass") if policy.get("priorityClass").value else None
     else:

@@ -15,11 +15,11 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
     ReplicaType,
-    because,
     build_labels,
     build_main_label,
     build_metadata,
     build_name,
+    present_causes,
 )
 from podplan.kinds.kubeflow.pod_group import build_gang_annotations, build_gang_labels, build_scheduler_name
 
@@ -110,8 +110,10 @@ def build_pod_group(
     metadata = build_metadata(
         job,
         name,
-        attribute_to(because(written_labels, replica_type.entry, behaviors.LABELS), labels),
-        attribute_to(because(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations)
+        attribute_to(present_causes(written_labels, replica_type.entry, behaviors.LABELS), labels),
+        attribute_to(
+            present_causes(written_annotations, replica_type.entry, behaviors.POD_GROUP), annotations
+        )
         if annotations
         else None,
         finalizers=finalizers,
@@ -212,6 +214,8 @@ def _build_restart_policy(job: Job, replica_type: ReplicaType) -> Traced:
     )
 
 
-def variable(name: str, value: Any, *causes: Cause) -> Traced:
+def build_variable(name: str, value: Any, *causes: Cause) -> Traced:
     """A variable that the operator sets, because of ``causes``. An empty value is left out, as Go does."""
-    return attribute_to(because(*causes), {"name": name, "value": value} if value != "" else {"name": name})
+    return attribute_to(
+        present_causes(*causes), {"name": name, "value": value} if value != "" else {"name": name}
+    )

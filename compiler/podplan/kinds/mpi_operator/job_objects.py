@@ -6,7 +6,7 @@ from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.provenance import Cause, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.kubeflow.job import Job, because, build_metadata
+from podplan.kinds.kubeflow.job import Job, build_metadata, present_causes
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import (
     OPEN_MPI,
@@ -72,8 +72,8 @@ def build_config_map(job: Job) -> ReplicaGroup:
     )
     hosts = "#!/bin/sh\n" + (f"echo {launcher_host}\n" if has_launcher else "")
     data = {
-        "hostfile": attribute_to(because(*causes), Listing(tuple(pieces))),
-        "discover_hosts.sh": attribute_to(because(as_worker, behaviors.DISCOVER_HOSTS), hosts),
+        "hostfile": attribute_to(present_causes(*causes), Listing(tuple(pieces))),
+        "discover_hosts.sh": attribute_to(present_causes(as_worker, behaviors.DISCOVER_HOSTS), hosts),
     }
     return build_child(job, "v1", "ConfigMap", f"{job.name}-config", behaviors.HOSTFILE, {"data": data})
 

@@ -7,7 +7,7 @@ from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
 from podplan.kinds.common.go_serialization import write_container, write_env
-from podplan.kinds.kubeflow.job import Job, ReplicaType, because
+from podplan.kinds.kubeflow.job import Job, ReplicaType, present_causes
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import DEFAULT_SSH_PATH, SSH_VOLUME
 from podplan.kinds.mpi_operator.pod_group import (
@@ -44,14 +44,14 @@ def build_pod_metadata(
         **build_gang_labels(job),
     }
     if index is not None:
-        causes = because(job.spec.get("runLauncherAsWorker"), replica_type.entry, behaviors.LABELS)
+        causes = present_causes(job.spec.get("runLauncherAsWorker"), replica_type.entry, behaviors.LABELS)
         labels[f"{_PREFIX}/replica-index"] = attribute_to(causes, index)
     annotations = {**written_annotations.fields(), **build_gang_annotations(job)}
     tree: TracedMap = {
-        "labels": attribute_to(because(written_labels, replica_type.entry, behaviors.LABELS), labels)
+        "labels": attribute_to(present_causes(written_labels, replica_type.entry, behaviors.LABELS), labels)
     }
     if annotations:
-        causes = because(written_annotations, replica_type.entry, behaviors.POD_GROUP)
+        causes = present_causes(written_annotations, replica_type.entry, behaviors.POD_GROUP)
         tree["annotations"] = attribute_to(causes, annotations)
     return tree
 
@@ -113,7 +113,7 @@ def build_first_container(
     tree["env"] = [*write_env(container), *variables]
     path = job.spec.get("sshAuthMountPath")
     mount = {"name": SSH_VOLUME, "mountPath": str(path.value or DEFAULT_SSH_PATH)}
-    causes = because(path, replica_type.entry, behaviors.SSH_MOUNT)
+    causes = present_causes(path, replica_type.entry, behaviors.SSH_MOUNT)
     tree["volumeMounts"] = [
         *container.get("volumeMounts").entries(),
         attribute_to(causes, mount),
@@ -124,7 +124,7 @@ def build_first_container(
 
 def build_variable(name: str, value: str, *causes: Cause) -> Traced:
     """A variable that the operator sets, because of ``causes``."""
-    return attribute_to(because(*causes), {"name": name, "value": value})
+    return attribute_to(present_causes(*causes), {"name": name, "value": value})
 
 
 def _build_ssh_volume(job: Job) -> Traced:
@@ -135,7 +135,9 @@ def _build_ssh_volume(job: Job) -> Traced:
     }
     if (path.value or DEFAULT_SSH_PATH) == DEFAULT_SSH_PATH:
         secret["defaultMode"] = _OWNER_ONLY
-    return attribute_to(because(path, job.spec, behaviors.SSH_MOUNT), {"name": SSH_VOLUME, "secret": secret})
+    return attribute_to(
+        present_causes(path, job.spec, behaviors.SSH_MOUNT), {"name": SSH_VOLUME, "secret": secret}
+    )
 
 
 def _build_restart_policy(replica_type: ReplicaType, default: str) -> Traced:

@@ -12,7 +12,7 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.kinds.common.structural_template import validate_template
-from podplan.kinds.mpi_operator.mpi_job.kind import KIND
+from podplan.kinds.mpi_operator.mpi_job.constants import KIND
 from podplan.kinds.mpi_operator.names import OWN_MANAGER
 from podplan.kubernetes import names
 

@@ -56,9 +56,9 @@ def decompile_run_mode(spec: Fields, roles: list[Fields]) -> Fields:
     return {"mode": "immediate"} if False in (debug.get("enabled"), pause.get("enabled")) else {}
 
 
-def decompile_worker_clean_up(spec: Fields) -> Fields:
-    """Return ``cleanUp`` of the kinds with a launcher."""
-    clean_up = as_mapping(spec.get("runPolicy")).get("cleanUpWorkers")
+def decompile_worker_clean_up(spec: Fields, field: str = "cleanUpWorkers") -> Fields:
+    """Return ``cleanUp`` of the kinds that may delete what works for the job."""
+    clean_up = as_mapping(spec.get("runPolicy")).get(field)
     return {"cleanUp": "Workers" if clean_up else "None"} if isinstance(clean_up, bool) else {}
 
 

@@ -34,14 +34,12 @@ def build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
     return attribute_to(spec, tree) if tree else None
 
 
-def build_worker_clean_up(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
-    """Return ``cleanUp`` as the RunPolicy of the kinds with a launcher."""
+def build_worker_clean_up(spec: Cursor, diagnostics: list[Diagnostic], field: str = "cleanUpWorkers") -> Any:
+    """Return ``cleanUp`` as the RunPolicy of the kinds that may delete what works for the job."""
     clean_up = require_choice(spec.get("cleanUp"), ("None", "Workers"), spec, diagnostics)
     if clean_up is None or not clean_up.exists:
         return None
-    return attribute_to(
-        clean_up, {"cleanUpWorkers": compute_traced(lambda value: value == "Workers", clean_up)}
-    )
+    return attribute_to(clean_up, {field: compute_traced(lambda value: value == "Workers", clean_up)})
 
 
 def read_clean_up_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Cursor | None:

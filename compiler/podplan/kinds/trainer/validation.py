@@ -51,6 +51,13 @@ _RESERVED = {
     "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
 }
 _MPI = "OpenMPI"
+# Fields of a container, and where a TrainJob states them for the container node.
+_TRAINER_FIELDS = {
+    "image": "image",
+    "command": "command",
+    "args": "args",
+    "resources": "resourcesPerNode",
+}
 _PROCESS_WORDS = ("auto", "cpu", "gpu")
 _GROUP, _RUNTIME_KINDS = "trainer.kubeflow.org", ("TrainingRuntime", "ClusterTrainingRuntime")
 
@@ -82,6 +89,14 @@ def validate_train_job(version: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         path = ("spec", "podTemplateOverrides", index, "spec")
         diagnostics += _validate_containers(override.get("spec"), path)
     return diagnostics
+
+
+def explain_dropped_field(path: Path) -> str:
+    """What to write instead of a field of a container that only the trainer or the runtime states."""
+    field = _TRAINER_FIELDS.get(str(path[-1])) if path else None
+    if field is None or path[1:2] not in (("runtimePatches",), ("podTemplateOverrides",)):
+        return ""
+    return f"write spec.trainer.{field} for the container {NODE}; of other containers only the runtime has it"
 
 
 def _validate_runtime_ref(spec: Spec) -> Iterator[Diagnostic]:

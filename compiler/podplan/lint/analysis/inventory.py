@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from podplan.core.findings import Path
+from podplan.core.provenance import TracedDocument
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping
-from podplan.lint.analysis.jobs import format_list
+from podplan.lint.analysis.jobs import find_written_path, format_list
 from podplan.lint.target import LoweredJob
 
 # Labels that Kubernetes itself gives to nodes; an inventory need not repeat them.
@@ -28,6 +30,14 @@ def get_section(job: LoweredJob, name: str) -> Mapping[str, Any]:
 def get_entry(job: LoweredJob, section_name: str, name: str) -> Mapping[str, Any]:
     """One entry of a section; empty where there is none or nothing is said of it."""
     return get_mapping(get_section(job, section_name), name)
+
+
+def find_inventory_place(job: LoweredJob, *path: str) -> list[tuple[TracedDocument, Path, str]]:
+    """A part of the inventory as a related place, as far as it is written."""
+    inventory = job.inventory
+    if inventory is None:
+        return []
+    return [(inventory, find_written_path(inventory.data, "spec", *path), "the inventory")]
 
 
 def describe_absence(name: str, known_names: Iterable[str], limit: int = 6) -> str:

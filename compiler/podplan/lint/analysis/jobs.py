@@ -225,6 +225,18 @@ def _find_enabled_modes(job: LoweredJob) -> list[str]:
     return [name for name in modes if get_mapping(modes, name).get("enabled") is True]
 
 
+def find_torchrun_switch(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
+    """The line that says whether the controller starts torchrun, as a related place, if there is one."""
+    candidates: tuple[tuple[TracedDocument | None, Path], ...] = (
+        (job.cr, ("spec", "torchrunConfig", "enabled")),
+        (job.profile, ("spec", "launcher")),
+    )
+    for doc, path in candidates:
+        if doc is not None and value_at(doc.data, path) is not None:
+            return [(doc, path, "selects the launcher")]
+    return []
+
+
 def find_written_path(data: object, *path: str | int) -> Path:
     """``path`` as far as it is written in ``data``: the place to point at for what is missing."""
     for depth, step in enumerate(path):

@@ -8,10 +8,12 @@ from __future__ import annotations
 from podplan.core.provenance import Path, TracedDocument, root_cursor
 from podplan.core.replica_groups import ReplicaGroup, find_name_text
 from podplan.core.typing import NamedTuple
-from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.target import LoweredJob
 
 _JOB_LABEL = "batch.kubernetes.io/job-name"
+_SET_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
+_DEFAULT_RETRIES = 6  # of backoffLimit
 
 
 class PodJobs(NamedTuple):
@@ -31,9 +33,11 @@ class PodJobs(NamedTuple):
 
     @property
     def count_path(self) -> Path:
-        """Where the number of Pods at a time is written."""
+        """Where the number of Pods at a time is written: no more run than are to complete."""
         spec = get_mapping(self.doc.data, "spec")
-        names = ("parallelism", "completions") if "parallelism" in spec else ("completions",)
+        names = ("parallelism", "completions")
+        if "parallelism" not in spec or spec.get("parallelism") != self.parallelism:
+            names = ("completions", "parallelism")
         return ("spec", next((name for name in names if name in spec), "template"))
 
 
@@ -47,6 +51,63 @@ def find_pod_jobs(job: LoweredJob, group: ReplicaGroup) -> PodJobs | None:
     if owners:
         return _read_jobs(owners[0].doc, owners[0].replicas)
     return _read_jobs(job.cr, 1) if job.cr is not None and _has_template(job.cr) else None
+
+
+class Retries(NamedTuple):
+    """How often failed Pods are created again, and where that is stated: ``field`` at ``path`` of ``doc``."""
+
+    number: int
+    field: str
+    doc: TracedDocument
+    path: Path
+
+
+def count_retries(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
+    """The retries of the Job of some Pods, or of the set that the Job is part of; None without a Job."""
+    pod_jobs = find_pod_jobs(job, group)
+    if pod_jobs is None:
+        return None
+    spec = get_mapping(pod_jobs.doc.data, "spec")
+    field = "backoffLimitPerIndex" if "backoffLimitPerIndex" in spec else "backoffLimit"
+    path: Path = ("spec", field) if field in spec else ("spec",)
+    retries = Retries(_read_count(spec.get(field, _DEFAULT_RETRIES)), field, pod_jobs.doc, path)
+    restarts = _count_restarts_of_set(job, group)
+    return restarts if restarts is not None and restarts.number > retries.number else retries
+
+
+def _count_restarts_of_set(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
+    """How often all Jobs of a set are created again when one fails."""
+    doc = _find_set(job, group)
+    policy = get_mapping(get_mapping(doc.data, "spec"), "failurePolicy") if doc is not None else {}
+    if doc is None or "maxRestarts" not in policy:
+        return None
+    path: Path = ("spec", "failurePolicy", "maxRestarts")
+    return Retries(_read_count(policy["maxRestarts"]), "failurePolicy.maxRestarts", doc, path)
+
+
+def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether the Job of some Pods is created when others of its set are ready or complete."""
+    doc = _find_set(job, group)
+    spec = get_mapping(doc.data, "spec") if doc is not None else {}
+    entries = [entry for _, entry in get_entries(spec, "replicatedJobs")]
+    number = [entry.get("name") for entry in entries].index(group.replica_type) if entries else 0
+    is_in_order = get_mapping(spec, "startupPolicy").get("startupPolicyOrder") == "InOrder"
+    return bool(entries) and (bool(entries[number].get("dependsOn")) or (is_in_order and number > 0))
+
+
+def _find_set(job: LoweredJob, group: ReplicaGroup) -> TracedDocument | None:
+    """The document with the Jobs of a set that Pods belong to: the CR, or what its controller creates."""
+    if _SET_LABEL not in get_mapping(get_mapping(group.doc.data, "metadata"), "labels"):
+        return None
+    documents = [job.cr, *(one.doc for one in job.groups)]
+    return next(
+        (one for one in documents if one is not None and "replicatedJobs" in get_mapping(one.data, "spec")),
+        None,
+    )
+
+
+def _read_count(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _read_jobs(doc: TracedDocument, jobs: int) -> PodJobs:

@@ -14,6 +14,7 @@ from podplan.lint.analysis.cross_job import RebuildJob, SharingJobs
 from podplan.lint.analysis.inventory import (
     describe_absence,
     describe_namespaces,
+    find_inventory_place,
     get_entry,
     get_section,
     is_available_in,
@@ -197,8 +198,12 @@ def unknown_claim(target: Target, _params: Mapping[str, Any]) -> Iterator[Violat
             reason = f'is in {describe_namespaces(get_entry(job, "pvcs", claim))}, not in "{job_namespace}"'
         else:
             continue
+        values, related = (
+            {"claim": claim, "why": reason},
+            find_inventory_place(job, "pvcs", claim, "namespaces"),
+        )
         for user in claim_users:
-            yield Violation(user.path, {"claim": claim, "why": reason}, doc=user.group.doc, group=user.group)
+            yield Violation(user.path, values, related, doc=user.group.doc, group=user.group)
 
 
 class MountSummary(NamedTuple):

@@ -9,7 +9,15 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.discovery import find_programs
-from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, has_trait, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    ReplicaSpec,
+    find_kind_spec,
+    find_torchrun_switch,
+    get_replica_specs,
+    has_trait,
+    is_mode_enabled,
+    spec_of,
+)
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.analysis.training import (
@@ -144,7 +152,8 @@ def command_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
             field_path = (*chosen.path, field)
             values = {"field": field, "by": replacement, "script": script, "fix": f"remove {field}"}
             change = ("remove", field_path, None) if _has_run_field(job) else None
-            violation = Violation(field_path, values, at_key=True, change=change, safe=True)
+            related = find_torchrun_switch(job)
+            violation = Violation(field_path, values, related, at_key=True, change=change, safe=True)
             yield (
                 _add_torchrun_change(violation, job, replica_spec.type, chosen) if by_torchrun else violation
             )
@@ -278,7 +287,8 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
 @check()
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that one container sets twice, to different values; value ``name``."""
-    for replica_spec in get_replica_specs(target.job):
+    job = ReplicaSpec("", ("spec",), spec_of(target.job))  # a Job has its Pod template there
+    for replica_spec in get_replica_specs(target.job) or (job,):
         for container in (
             *list_written_containers(replica_spec),
             *list_written_containers(replica_spec, "initContainers"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
@@ -226,8 +226,16 @@ def custom_command_on_one_worker(target: Target, _: Mapping[str, Any]) -> Iterat
     else:
         wait_text = ""
     message = f"{launch.invocation.launcher} starts on worker 0 only{wait_text}; {others_text}"
-    path = ("spec", "config", "customCommand")
-    yield Violation(path, {"what": message}, [(target.doc, find_worker_count(job)[0], f"{hosts} workers")])
+    related = [(target.doc, find_worker_count(job)[0], f"{hosts} workers")]
+    yield Violation(_find_in_command(command, launch), {"what": message}, related)
+
+
+def _find_in_command(command: str, launch: ContainerLaunch) -> Path:
+    """The path of customCommand, with the range of the launcher in it where its name stands there once."""
+    path: Path = ("spec", "config", "customCommand")
+    word = launch.invocation.program_word.text
+    start = command.find(word)
+    return TextPath(path, (start, start + len(word))) if command.count(word) == 1 else path
 
 
 def _starts_locally(launch: ContainerLaunch) -> bool:

@@ -8,10 +8,11 @@ configuration is read where it is JSON in a ConfigMap of the repository.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
@@ -77,7 +78,7 @@ def batch_left(job: LoweredJob) -> Config | Use | None:
     """What a ConfigMap or a job leaves: its batch sizes, or which configuration it reads."""
     if job.cr is None:
         return _config(job.groups[0].doc.data)
-    found = _use(job)
+    found = find_use(job)
     if found is None:
         return None
     (name, key), world, _ = found
@@ -112,15 +113,24 @@ def batch_sizes(left: Mapping[int, Config | Use], again: RebuildJob) -> Iterator
 
 
 def _hit(job: LoweredJob, config: TracedDocument, key: str, values: Mapping[str, Any]) -> Violation:
-    found = _use(job)
+    found = find_use(job)
     assert found is not None
     doc, path = found[2]
-    related: list[tuple[TracedDocument, Path, str]] = [(config, ("data", key), "the batch sizes")]
+    related: list[tuple[TracedDocument, Path, str]] = [
+        (config, find_in_config(config, key, SIZES[0]), "the batch sizes")
+    ]
     if has_trait(job, "deepspeed-by-controller") and job.cr is not None:
         slots: Path = ("spec", "config", "slotsPerWorker")
         if find_written_path(job.cr.data, *slots) == slots:
             related.append((job.cr, slots, "the processes of each worker"))
     return Violation(path, values, [*related, *list_replica_places(job)], doc=doc)
+
+
+def find_in_config(config: TracedDocument, key: str, name: str) -> Path:
+    """The path of a key of a ConfigMap, with the range of the first place of a name in its JSON."""
+    found = re.search(rf'"{re.escape(name)}"', get_text(get_mapping(config.data, "data"), key))
+    path: Path = ("data", key)
+    return TextPath(path, found.span()) if found else path
 
 
 def _config(data: Any) -> Config | None:
@@ -155,7 +165,7 @@ def _sizes(value: object) -> tuple[int, int, int] | None:
     return None
 
 
-def _use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:
+def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:
     """The ConfigMap and key that a training reads its configuration from, its processes, and the place."""
     if (
         is_mode_enabled(job, "debug")

@@ -79,18 +79,21 @@ def other_scheduler(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
         scheduler_name = get_text(get_mapping(template, "spec"), "schedulerName")
         path = (*replica_spec.path, "template", "spec", "schedulerName")
         reason, implied_scheduler = "", "t9k-scheduler"
+        cause: Path = ("spec", "scheduler", "t9kScheduler")
         if gang is not None and scheduler_name and scheduler_name != implied_scheduler:
             reason = "spec.scheduler.t9kScheduler is set"
         elif gang is None and _has_pod_group_label(template) and scheduler_name != implied_scheduler:
             reason = f"the template puts the Pods into a PodGroup with the label {POD_GROUP_LABEL}"
             path = find_written_path(target.data, *path)
+            cause = (*replica_spec.path, "template", "metadata", "labels", POD_GROUP_LABEL)
         if reason:
             values = {
                 "scheduler": scheduler_name or "the default scheduler",
                 "implied": implied_scheduler,
                 "because": reason,
             }
-            yield Violation(path, values)
+            related = [(target.doc, cause, f"requires {implied_scheduler}")]
+            yield Violation(path, values, related)
 
 
 def _has_pod_group_label(template: Mapping[str, Any]) -> bool:

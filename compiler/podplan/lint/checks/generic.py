@@ -14,7 +14,13 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text, get_texts
 from podplan.launchers import exec_form
-from podplan.lint.analysis.jobs import format_list, get_replica_specs, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    find_replica_places,
+    format_list,
+    get_replica_specs,
+    is_mode_enabled,
+    spec_of,
+)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -72,6 +78,7 @@ def rules_unreachable(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 yield Violation(
                     (*path, type_, rank_index),
                     {"rules": section, "what": f"{type_} has {ranks_}, no rank {rank}"},
+                    [place for name, place in find_replica_places(job).items() if name == type_],
                 )
 
 

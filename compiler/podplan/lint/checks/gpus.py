@@ -66,14 +66,18 @@ def gpus_idle_after_init(target: Target, _params: Mapping[str, Any]) -> Iterator
     if group is None:
         return
     init_containers = list_init_containers(group)
-    running = [container for _, container in (*list_containers(group), *init_containers)]
-    running = [each for each in running if not _ends_before_others(each, init_containers)]
+    running = [
+        (path, container)
+        for path, container in (*list_containers(group), *init_containers)
+        if not _ends_before_others(container, init_containers)
+    ]
     for path, container in init_containers:
         amount = count_accelerators(container)
         if amount.path is None or not _ends_before_others(container, init_containers):
             continue
-        counts = [each for each in map(count_accelerators, running) if each.resource == amount.resource]
-        used = sum(each.number for each in counts)
+        counts = [(place, count_accelerators(each)) for place, each in running]
+        counts = [(place, each) for place, each in counts if each.resource == amount.resource]
+        used = sum(each.number for _, each in counts)
         if 0 < used < amount.number:
             values = {
                 "container": get_text(container, "name"),
@@ -82,7 +86,12 @@ def gpus_idle_after_init(target: Target, _params: Mapping[str, Any]) -> Iterator
                 "used": used,
                 "idle": format_count(amount.number - used, "GPU"),
             }
-            yield Violation((*path, *amount.path), values)
+            related = [
+                (target.doc, (*place, *each.path), format_count(each.number, "GPU"))
+                for place, each in counts
+                if each.path is not None
+            ]
+            yield Violation((*path, *amount.path), values, related)
 
 
 def _ends_before_others(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.suggestions import suggest_phrase
-from podplan.core.typing import Any
+from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import (
@@ -20,7 +20,13 @@ from podplan.lint.analysis.jobs import (
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-IneffectiveSetting = tuple[Path, str]
+
+class IneffectiveSetting(NamedTuple):
+    """A setting without effect, the message about it, and the path of the cause, if somebody wrote one."""
+
+    path: Path
+    message: str
+    cause: Path = ()
 
 
 @check()
@@ -77,8 +83,9 @@ def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Settings that count only with another one, which is not there; value ``what``."""
     for trait, find_settings in _FINDERS_BY_TRAIT:
-        for path, message in find_settings(target.job) if has_trait(target.job, trait) else ():
-            yield Violation(path, {"what": message}, at_key=True)
+        for path, message, cause in find_settings(target.job) if has_trait(target.job, trait) else ():
+            related = [(target.doc, cause, "because of this")] if cause else []
+            yield Violation(path, {"what": message}, related, at_key=True)
 
 
 @check()
@@ -100,7 +107,7 @@ def _make_section_finder(section: str) -> Callable[[LoweredJob], Iterator[Ineffe
         section_data = get_mapping(spec_of(job), section)
         if section_data and "enabled" not in section_data:
             keys_text, verb = " and ".join(section_data), "has" if len(section_data) == 1 else "have"
-            yield (
+            yield IneffectiveSetting(
                 ("spec", section),
                 f"{section} is disabled without enabled: true, so {keys_text} {verb} no effect",
             )
@@ -113,15 +120,21 @@ def _iter_replaced_by_custom_command(job: LoweredJob) -> Iterator[IneffectiveSet
     if config.get("customCommand"):
         for key in ("run", "otherArgs", "autotune", "localRank"):
             if key in config and config[key] not in (None, {}, []):
-                yield ("spec", "config", key), f"customCommand overrides config.{key}"
+                path = ("spec", "config", key)
+                message = f"customCommand overrides config.{key}"
+                yield IneffectiveSetting(path, message, ("spec", "config", "customCommand"))
 
 
 def _iter_scaling_weights(job: LoweredJob) -> Iterator[IneffectiveSetting]:
-    if get_mapping(spec_of(job), "elastic").get("enabled") is True:
+    elastic = get_mapping(spec_of(job), "elastic")
+    if elastic.get("enabled") is True:
         return
+    cause: Path = ("spec", "elastic", "enabled") if "enabled" in elastic else ()
     for replica_spec in get_replica_specs(job):
         if "scalingWeight" in replica_spec.data:
-            yield (*replica_spec.path, "scalingWeight"), "scalingWeight counts in elastic training only"
+            path = (*replica_spec.path, "scalingWeight")
+            message = "scalingWeight counts in elastic training only"
+            yield IneffectiveSetting(path, message, cause)
 
 
 _FINDERS_BY_TRAIT: tuple[tuple[str, Callable[[LoweredJob], Iterator[IneffectiveSetting]]], ...] = (

@@ -12,17 +12,21 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers import endings
+from podplan.lint.analysis.deadlines import find_job_deadline, list_deadlines, locate_missing_deadline
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods_and_gpus,
     find_clean_up,
     find_gpu_pods,
+    find_torchrun_switch,
     find_training_pods,
     find_written_path,
+    format_type_of,
     get_replica_specs,
     has_isolated_replicas,
     has_trait,
@@ -32,6 +36,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import get_job_name
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
@@ -148,7 +153,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
     """An elastic job that torchrun could start, and does not."""
     spec = spec_of(target.job)
     if get_mapping(spec, "elastic").get("enabled") is True and not is_launched_by_torchrun(target.job):
-        yield Violation((*ELASTIC_PATH, "enabled"))
+        yield Violation((*ELASTIC_PATH, "enabled"), related=find_torchrun_switch(target.job))
 
 
 @check()
@@ -253,6 +258,7 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
         get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
     )
+    is_limited = is_limited or all(map(_only_sleeps, holders))
     if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
         yield Violation(("spec", "runMode", "debug", "enabled"), held)
@@ -264,11 +270,14 @@ def _ends_with_launcher(job: LoweredJob) -> bool:
     if not has_trait(job, "launcher-replica") or clean_up is None or leaves_replicas(job, clean_up):
         return False
     launchers = [group for group in job.pods if group.replica_type == "launcher"]
-    found = [find_training_container(group) for group in launchers]
-    return bool(found) and all(
-        one is not None and process_of(one[1]).name == "sleep" and endings.endless(process_of(one[1])) is None
-        for one in found
-    )
+    return bool(launchers) and all(map(_only_sleeps, launchers))
+
+
+def _only_sleeps(group: ReplicaGroup) -> bool:
+    """Whether the training container of a Pod sleeps for a time, and then ends."""
+    found = find_training_container(group)
+    process = process_of(found[1]) if found is not None else None
+    return process is not None and process.name == "sleep" and endings.endless(process) is None
 
 
 @check(params=object_schema({"hours": COUNT}))
@@ -305,36 +314,54 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
     job = target.job
-    if get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None:
+    if find_job_deadline(job) is not None:
         return
+    for group in job.pods:
+        if find_pod_jobs(job, group) is None or list_deadlines(job, group):
+            continue
+        seconds = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
+        if seconds is not None:
+            values = {"seconds": seconds, "type": format_type_of(group)}
+            yield Violation(("spec", "activeDeadlineSeconds"), values, doc=group.doc, group=group)
     for replica_spec in get_replica_specs(job):
         seconds = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("activeDeadlineSeconds")
         if seconds is not None:
             path = (*replica_spec.path, "template", "spec", "activeDeadlineSeconds")
-            yield Violation(path, {"seconds": seconds, "type": replica_spec.type})
+            yield Violation(path, {"seconds": seconds, "type": f" of {replica_spec.type}"})
 
 
 @check(params=object_schema({"seconds": COUNT}))
 def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A deadline of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``, ``gpus``."""
     job = target.job
-    deadline = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
-    if not isinstance(deadline, int) or is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)):
+    if is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)) or not _trains(job):
         return
-    _, gpu_count = count_pods_and_gpus(find_gpu_pods(job))
-    if gpu_count and 0 < deadline < params["seconds"]:
-        values = {"seconds": deadline, "gpus": format_count(gpu_count, "GPU")}
-        yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values)
+    holders = find_gpu_pods(job)
+    found = (one for group in holders for one in list_deadlines(job, group))
+    deadline = next((one for one in found if _is_short(one.seconds, params["seconds"])), None)
+    if deadline is not None:
+        _, gpu_count = count_pods_and_gpus(holders)
+        values = {"seconds": deadline.seconds, "gpus": format_count(gpu_count, "GPU")}
+        yield Violation(deadline.path, values, doc=deadline.doc)
+
+
+def _trains(job: LoweredJob) -> bool:
+    """Whether a job trains: of a kind for anything its command line says so."""
+    return not has_trait(job, "ranks-by-user") or bool(find_launches(job))
+
+
+def _is_short(seconds: Any, limit: int) -> bool:
+    return isinstance(seconds, int) and 0 < seconds < limit
 
 
 @check()
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
-    deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")
-    if deadline is not None or is_mode_enabled(target.job, "debug"):
+    job = target.job
+    if is_mode_enabled(job, "debug") or not _trains(job):
         return
-    _, gpu_count = count_pods_and_gpus(find_gpu_pods(target.job))
+    holders = [group for group in find_gpu_pods(job) if not list_deadlines(job, group)]
+    _, gpu_count = count_pods_and_gpus(holders)
     if gpu_count:
-        yield Violation(
-            find_written_path(target.data, "spec", "runPolicy"), {"gpus": format_count(gpu_count, "GPU")}
-        )
+        doc, path = locate_missing_deadline(job, holders[0])
+        yield Violation(path, {"gpus": format_count(gpu_count, "GPU")}, doc=doc)

@@ -22,11 +22,12 @@ _CLAIMS = f"{FILESET_SCHEME}pvc/"
 
 
 class Source(NamedTuple):
-    """A claim that a TensorBoard reads, the folders in it ("" for all of it), and where it is named."""
+    """A claim that a TensorBoard reads, the folders in it ("" for all of it), and where both are named."""
 
     claim: str
     folders: tuple[str, ...]
     path: Path
+    folder_path: Path
 
 
 class Logs(NamedTuple):
@@ -71,7 +72,9 @@ def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Itera
         else:
             return
         values = {"source": _shown(source), "what": what}
-        yield Violation(source.path, values, related, doc=board.doc, group=board)
+        is_in_claim = any(source.claim == logs.claim for logs in written)
+        path = source.folder_path if is_in_claim else source.path
+        yield Violation(path, values, related, doc=board.doc, group=board)
         return
 
 
@@ -79,14 +82,12 @@ def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
     for number, fileset in get_texts(spec, "trainingLogFilesets"):
         if fileset.startswith(_CLAIMS):
             claim, _, folder = fileset.removeprefix(_CLAIMS).partition("/")
-            yield Source(
-                claim,
-                (normpath(folder).strip("/.") if folder else "",),
-                ("spec", "trainingLogFilesets", number),
-            )
+            path = ("spec", "trainingLogFilesets", number)
+            yield Source(claim, (normpath(folder).strip("/.") if folder else "",), path, path)
     for number, one in get_entries(get_mapping(spec, "logDir"), "pvc"):
         folders = tuple(normpath(folder).strip("/.") for _, folder in get_texts(one, "subPath")) or ("",)
-        yield Source(get_text(one, "name"), folders, ("spec", "logDir", "pvc", number, "name"))
+        base = ("spec", "logDir", "pvc", number)
+        yield Source(get_text(one, "name"), folders, (*base, "name"), (*base, "subPath", 0))
 
 
 def _reads_elsewhere(spec: Mapping[str, Any]) -> bool:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.core.findings import Path
+from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.pod_jobs import count_retries
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
@@ -67,7 +69,7 @@ def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Ite
         if launch.invocation.is_conditional or launch.invocation.started_by:
             continue
         by_controller, by_torchrun = (
-            _restarts(subject, launch, params["default"]),
+            find_restarts(subject, launch.group, params["default"]),
             _restarts_of_torchrun(launch),
         )
         if by_controller is not None or by_torchrun is not None:
@@ -90,12 +92,16 @@ def _hit(
         yield Violation(path, {"what": what, "restarts": allowed[2]}, [allowed], doc=doc, group=launch.group)
 
 
-def _restarts(
-    subject: Target, launch: ContainerLaunch, default: int
+def find_restarts(
+    subject: Target, group: ReplicaGroup, default: int
 ) -> tuple[TracedDocument, Path, str] | None:
     """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
     job = subject.job
-    role = next((role for role in get_replica_specs(job) if role.type == launch.group.replica_type), None)
+    by_job = count_retries(job, group)
+    if by_job is not None:
+        allowed = f"{by_job.field}, {_times(by_job.number)}"
+        return (by_job.doc, by_job.path, allowed) if by_job.number > 0 else None
+    role = next((role for role in get_replica_specs(job) if role.type == group.replica_type), None)
     if role is None:
         return None
     own = get_mapping(role.data, "restartPolicy")
@@ -164,7 +170,10 @@ def _by_deletion(launch: ContainerLaunch) -> Iterator[tuple[Path, str]]:
             continue
         for path in _deleted(process):
             if any(output == path or output.startswith(f"{path}/") for output in outputs):
-                yield (*launch.path, *process.path), f"rm -r {path} deletes the checkpoints of the last run"
+                yield (
+                    below(launch.path, process.place),
+                    f"rm -r {path} deletes the checkpoints of the last run",
+                )
 
 
 def _deleted(process: Process) -> list[str]:

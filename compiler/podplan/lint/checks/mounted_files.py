@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.words import Word
+from podplan.lint.analysis.jobs import get_replica_specs
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import mount_of, volume_of
@@ -152,9 +153,18 @@ def volume_never_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     containers += [
         (("spec", "ephemeralContainers", at), one) for at, one in get_entries(spec, "ephemeralContainers")
     ]
+    # The run mode may leave init containers out.
+    written = [
+        one
+        for replica_spec in get_replica_specs(target.job)
+        if replica_spec.type == group.replica_type
+        for _, one in get_entries(
+            get_mapping(get_mapping(replica_spec.data, "template"), "spec"), "initContainers"
+        )
+    ]
     used = {
         get_text(one, "name")
-        for _, container in containers
+        for container in (*(one for _, one in containers), *written)
         for key in ("volumeMounts", "volumeDevices")
         for _, one in get_entries(container, key)
     }

@@ -1,6 +1,7 @@
-"""Options of mpirun that hide a failure, or that a controller gives already.
+"""Options of mpirun that hide a failure, that a controller gives already, or that its library does not have.
 
-Sources: docs/evidence/mpirun.md#recovery, docs/evidence/t9k-mpijob.md#options-of-mpirun.
+Sources: docs/evidence/mpirun.md#recovery, docs/evidence/t9k-mpijob.md#options-of-mpirun,
+docs/evidence/mpirun.md#options.
 """
 
 from __future__ import annotations
@@ -9,13 +10,20 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
-from podplan.launchers.mpirun import MpirunCommand, select_grammars
-from podplan.launchers.mpirun_options import OPEN_MPI_5
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.launchers.mpirun import MpirunCommand, parse_line, select_grammars
+from podplan.launchers.mpirun_options import GRAMMARS, OPEN_MPI_5
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
+DEFAULT_IMPLEMENTATION = "OpenMPI"
+_HYDRA = frozenset(("Intel MPI", "MPICH"))
+_IMPLEMENTATIONS = {
+    "OpenMPI": frozenset(("Open MPI 4.1", "Open MPI 5.0")),
+    "Intel": _HYDRA,
+    "MPICH": _HYDRA,
+}
 _RECOVERY_OPTIONS = ("enable_recovery", "max_restarts")
 _HOSTS_OPTIONS = {"hostfile": "the hosts", "host": "the hosts"}
 
@@ -56,6 +64,26 @@ def option_of_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             values = {"option": option.flag.text, "what": what}
             path = launch.locate_word(option.flag)
             yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+@check()
+def options_of_other_implementation(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A line for another MPI library than the CR states. Values ``option``, ``given``, ``stated``."""
+    spec = spec_of(target.job)
+    stated = get_text(spec, "mpiImplementation") or DEFAULT_IMPLEMENTATION
+    names = _IMPLEMENTATIONS.get(stated, frozenset())
+    for launch, facts in _iter_lines(target.job) if names else ():
+        if not facts.implementations or not names.isdisjoint(facts.implementations):
+            continue
+        word, words = launch.invocation.program_word, launch.invocation.words
+        grammar = next(grammar for grammar in GRAMMARS if grammar.name in names)
+        errors = parse_line(grammar, words, word).errors
+        if errors:
+            values = {"option": errors[0].word.text, "given": facts.implementations[0], "stated": stated}
+            path = ("spec", "mpiImplementation")
+            related = [(target.doc, path, "the MPI library")] if "mpiImplementation" in spec else []
+            place = launch.locate_word(errors[0].word)
+            yield Violation(place, values, related, doc=launch.group.doc, group=launch.group)
 
 
 def _iter_lines(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, MpirunCommand]]:

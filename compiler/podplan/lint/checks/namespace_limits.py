@@ -84,7 +84,7 @@ def _find_amount(data: Any, excess: Excess) -> Path:
     for step in excess.path:
         container = container[step]
     resources = get_mapping(container, "resources")
-    for field in ("limits", "requests") if excess.what == "max" else ("requests", "limits"):
+    for field in ("limits", "requests") if excess.what in ("max", "ratio") else ("requests", "limits"):
         if excess.resource in get_mapping(resources, field):
             return (*excess.path, "resources", field, excess.resource)
     return excess.path
@@ -97,6 +97,16 @@ def _explain_range(excess: Excess) -> str:
     if excess.what == "default":
         requested = format_amount(excess.amount or 0, resource)
         return f"{subject} requests {requested} {resource}, and the default limit is {allowed}"
+    if excess.what == "ratio":
+        allowed = format_amount(excess.allowed, "")
+        if excess.amount is None:
+            return (
+                f"{subject} needs a request and a limit of {resource}, whose ratio must be at most {allowed}"
+            )
+        ratio = format_amount(excess.amount, "")
+        return (
+            f"{subject} has a limit of {resource} {ratio} times its request, which must be at most {allowed}"
+        )
     bound = "at most" if excess.what == "max" else "at least"
     if excess.amount is None:
         word = "limit" if excess.what == "max" else "request"

@@ -264,7 +264,9 @@ def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterato
     if "IPC_LOCK" in _find_added_capabilities(target.data) and isinstance(user, int) and user > 0:
         added = get_mapping(context, "capabilities")["add"]
         path: Path = ("securityContext", "capabilities", "add", added.index("IPC_LOCK"))
-        yield Violation(path, {"user": user})
+        holder = target.base_path if "runAsUser" in context else ("spec",)
+        related = [(target.doc, (*holder, "securityContext", "runAsUser"), f"user {user}")]
+        yield Violation(path, {"user": user}, related)
 
 
 @check()

@@ -1,4 +1,4 @@
-"""Hugging Face libraries in offline mode whose cache is empty.
+"""Hugging Face libraries in offline mode: those with an empty cache, and downloads in it.
 
 Sources: https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
 https://huggingface.co/docs/transformers/installation#offline-mode.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
+from podplan.core.findings import below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_entries, get_text
+from podplan.kubernetes.accessors import get_entries, get_text, get_texts
+from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
@@ -19,6 +21,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
+_HUB_PROGRAMS = frozenset(("huggingface-cli", "hf"))
 _TRUE = frozenset(("1", "on", "yes", "true"))
 # The variable that counts, then those that it is made of, each with the path below it.
 _OLD_CACHES = {"HF_DATASETS_OFFLINE": "HF_DATASETS_CACHE"}
@@ -79,6 +82,25 @@ def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[
                 break
 
 
+@check()
+def download_in_offline_mode(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A download from the hub in a container in offline mode. Values: ``value``, ``command``."""
+    for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
+        for base, container in (*list_init_containers(group), *list_containers(group)):
+            value, at = _variables(container).get(_OFFLINE[0], ("", 0))
+            texts = [text for key in ("command", "args") for _, text in get_texts(container, key)]
+            if value.lower() not in _TRUE or any(_OFFLINE[0] in text for text in texts):
+                continue
+            for _command, process in programs_of(container):
+                words = [word.text for word in process.words[:2]]
+                if process.name in _HUB_PROGRAMS and words[1:] == ["download"]:
+                    values = {"value": f"{_OFFLINE[0]}={value}", "command": f"{process.name} download"}
+                    related = [(group.doc, below(base, process.place), "the download")]
+                    place = (*base, "env", at, "value")
+                    yield Violation(place, values, related, doc=group.doc, group=group)
+                    break
+
+
 def _variables(container: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     """The variables with a literal value, each with its index."""
     return {get_text(one, "name"): (get_text(one, "value"), at) for at, one in get_entries(container, "env")}
@@ -86,10 +108,10 @@ def _variables(container: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
 
 def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
     """The folder where models are looked for; that of root where nothing says another."""
-    for name, below in ((older, ""), *_CACHES):
+    for name, subfolder in ((older, ""), *_CACHES):
         folder = values.get(name, ("", 0))[0]
         if folder:
-            return normpath(folder + below) if folder.startswith("/") else ""
+            return normpath(folder + subfolder) if folder.startswith("/") else ""
     return _ROOT_CACHE
 
 

@@ -178,7 +178,7 @@ def _iter_prints(process: Process, secrets: frozenset[str]) -> Iterator[Shown]:
 
 
 def _goes_to_file(command: SimpleCommand) -> bool:
-    return any(">" in one and ">&" not in one for one in command.redirections)
+    return any(">" in one.operator and ">&" not in one.operator for one in command.redirections)
 
 
 def _show(words: tuple[Word, ...], wrappers: tuple[str, ...]) -> str:

@@ -49,6 +49,7 @@ _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
 _UPLOADS = compile_lazily(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
 _ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
 _STARTED_BY_OTHERS = ("mpirun", "horovodrun")
+_READERS = ("tensorboard",)  # with --logdir, from which they read
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
 _INTO_ALL = ("tee", "touch")
 _INTO_OPTION = {"wget": ("-O", "-P"), "curl": ("-o", "--output"), "unzip": ("-d",)}
@@ -142,6 +143,8 @@ def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Where]]:
             if worker is None or found is None:
                 continue
             where = Where(worker, *found)
+        if launch.invocation.program_word.base_name in _READERS:
+            continue
         if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.started_by:
             yield launch, where
 

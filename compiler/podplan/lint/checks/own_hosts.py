@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
@@ -21,6 +22,7 @@ from podplan.lint.analysis.jobs import (
     get_replica_specs,
     has_trait,
     is_mode_enabled,
+    spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
@@ -197,10 +199,20 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
                     if is_server and not _is_meeting_point(group, path, match["before"]):
                         continue
                     if is_host or match["before"] or match["port"]:
-                        related = [(named_group.doc, ("spec",), "the Pods")]
+                        related = [
+                            (named_group.doc, ("spec",), "the Pods"),
+                            *_find_disabled_names(target.job),
+                        ]
                         values = {"host": match["host"]}
                         yield Violation(path, values, related, doc=group.doc, group=group)
                         break
+
+
+def _find_disabled_names(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
+    """Where a JobSet does without the Service that gives its Pods a subdomain, as a related place."""
+    if job.cr is None or get_mapping(spec_of(job), "network").get("enableDNSHostnames") is not False:
+        return []
+    return [(job.cr, ("spec", "network", "enableDNSHostnames"), "no Service and no subdomain")]
 
 
 def _build_host_pattern(names: str) -> re.Pattern[str]:

@@ -17,7 +17,8 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import processes
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
+from podplan.lint.analysis.deadlines import Deadline, list_deadlines
+from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
@@ -64,21 +65,16 @@ def deadline_before_planned_end(subject: Target, _: Mapping[str, Any]) -> Iterat
     job = subject.job
     if is_mode_enabled(job, "debug"):
         return
-    seconds = get_mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
-    of_job: list[tuple[int, TracedDocument, Path]] = []
-    if isinstance(seconds, int):
-        of_job = [(seconds, subject.doc, ("spec", "runPolicy", "activeDeadlineSeconds"))]
     seen: set[str] = set()
     for group, doc, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
-        of_pod = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
-        deadlines = list(of_job)
-        if isinstance(of_pod, int):
-            deadlines.append((of_pod, group.doc, ("spec", "activeDeadlineSeconds")))
-        deadline = min(deadlines, key=lambda one: one[0], default=None)
-        if deadline is not None and deadline[0] < planned and option not in seen:
+        seconds = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
+        of_pod = Deadline(seconds, group.doc, ("spec", "activeDeadlineSeconds"))
+        counted = [one for one in (*list_deadlines(job, group), of_pod) if isinstance(one.seconds, int)]
+        deadline = min(counted, key=lambda one: one.seconds, default=None)
+        if deadline is not None and deadline.seconds < planned and option not in seen:
             seen.add(option)
-            values = {"option": option, "planned": shown(planned), "deadline": shown(deadline[0])}
-            related = [(deadline[1], deadline[2], "the deadline")]
+            values = {"option": option, "planned": shown(planned), "deadline": shown(deadline.seconds)}
+            related = [(deadline.doc, deadline.path, "the deadline")]
             yield Violation(path, values, related, doc=doc, group=group)
 
 

@@ -22,7 +22,7 @@ from podplan.launchers.deepspeed import DeepSpeedCommand
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import count_pods, find_torchrun_switch, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
@@ -91,7 +91,10 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             "instead": _suggest_processes(target, count),
         }
         change = _build_process_change(target, count)
-        yield _build_violation(target, count, values)._replace(change=change, change_doc=target.doc)
+        violation = _build_violation(target, count, values)
+        if count.launcher == "python" and has_trait(job, "torchrun-by-controller"):
+            violation = violation._replace(related=(*violation.related, *find_torchrun_switch(job)))
+        yield violation._replace(change=change, change_doc=target.doc)
 
 
 def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:

@@ -13,9 +13,9 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.kinds.registry import find_kind
 from podplan.kinds.spec import PodSet
-from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, kind_of, namespace_of
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, namespace_of
 from podplan.lint.checks.kueue_labels import queue_name_ignored
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -35,6 +35,7 @@ _COMMON_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 _LEADER_AND_WORKERS = 2
 # Jobs are written there for clusters of others, with other queues.
 _DEFAULT_NAMESPACE = "default"
+_SYSTEM_CLASSES = "system-"  # every cluster has these PriorityClasses
 
 
 class _Decision(NamedTuple):
@@ -155,6 +156,8 @@ def stopped_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 def unknown_priority_class(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A class of priority that is not among those in git. Values: ``kind``, ``name``, ``why``."""
     decision = _decide(target.job)
+    if decision is None:
+        yield from _iter_unknown_classes(target.job)
     if decision is None or decision.verdict.cause != "priority" or decision.verdict.place is None:
         return
     place, cluster = decision.verdict.place, decision.cluster
@@ -167,6 +170,20 @@ def unknown_priority_class(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         related = [_relate(next(iter(known.values())), f"a {kind}")]
         values = {"kind": kind, "name": name, "why": why}
         yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+def _iter_unknown_classes(job: LoweredJob) -> Iterator[Violation]:
+    """The priority class of Pods that Kueue does not queue."""
+    known = job.cluster.priorities if job.cluster is not None else {}
+    for group in job.pods if known else ():
+        name = get_text(get_mapping(group.doc.data, "spec"), "priorityClassName")
+        if name and name not in known and not name.startswith(_SYSTEM_CLASSES):
+            why = suggest_phrase(name, known) or f"; git has {format_list(sorted(known))}"
+            values = {"kind": "PriorityClass", "name": name, "why": why}
+            related = [_relate(next(iter(known.values())), "a PriorityClass")]
+            path = ("spec", "priorityClassName")
+            yield Violation(path, values, doc=group.doc, group=group, related=related)
+            return
 
 
 @check()
@@ -258,7 +275,8 @@ def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         grouped = [one.template.get("metadata", "annotations", _GROUP_NAME).exists for one in pod_sets]
         if all(one.exists for one in written) and written[0].value == written[1].value and not any(grouped):
             values = {"leader": leader.name, "workers": workers.name, "level": written[1].value}
-            yield Violation(written[1].path, values, doc=written[1].doc)
+            related = [(written[0].doc, written[0].path, f"the request of {leader.name}")]
+            yield Violation(written[1].path, values, related, doc=written[1].doc)
 
 
 @cache_latest
@@ -269,13 +287,12 @@ def _decide(job: LoweredJob) -> _Decision | None:
         return None
     if not cluster.has_queues and cluster.configuration.place is None:
         return None
-    kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job))
-    if kind is None or not set(_list_references(job)) <= job.references.keys():
+    if not set(_list_references(job)) <= job.references.keys():
         return None
     from podplan.cluster.admission import build_queued_job, decide_admission
 
     options = job.options._replace(resumed=True)
-    queued = build_queued_job(root_cursor(job.cr), spec, kind, job.references, options)
+    queued = build_queued_job(root_cursor(job.cr), spec, job.references, options)
     if queued is None:
         return None
     return _Decision(queued, decide_admission(queued, cluster, _build_tree(cluster)), cluster)

@@ -10,9 +10,11 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.cross_job import RebuildJob, get_name_place
+from podplan.lint.analysis.deadlines import find_job_deadline
 from podplan.lint.analysis.inventory import (
     describe_absence,
     describe_namespaces,
+    find_inventory_place,
     get_entry,
     get_section,
     is_available_in,
@@ -42,18 +44,22 @@ def unknown_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violat
         return
     queue, job_namespace = queue_of(gang), namespace_of(job)
     allowed = get_entry(job, "namespaces", job_namespace).get("queues")
+    place: tuple[str, ...]
     if queue not in queues:
-        reason = describe_absence(queue, queues, 8)
+        reason, place = describe_absence(queue, queues, 8), ("queues",)
     elif not is_available_in(get_entry(job, "queues", queue), job_namespace):
         reason = f'is for {describe_namespaces(get_entry(job, "queues", queue))}, not for "{job_namespace}"'
+        place = "queues", queue, "namespaces"
     elif isinstance(allowed, list) and allowed and queue not in allowed:
         reason = (
             f'may not be used in the namespace "{job_namespace}", which has'
             f" {format_list(list(map(str, allowed)), 8)}"
         )
+        place = "namespaces", job_namespace, "queues"
     else:
         return
-    yield Violation(("spec", "queue"), {"queue": queue, "why": reason}, doc=gang.doc, group=gang)
+    values, related = {"queue": queue, "why": reason}, find_inventory_place(job, *place)
+    yield Violation(("spec", "queue"), values, related, doc=gang.doc, group=gang)
 
 
 @check()
@@ -108,16 +114,16 @@ def deadline_beyond_queue(target: Target, _params: Mapping[str, Any]) -> Iterato
     Values: ``deadline`` and ``most`` in hours, ``queue``.
     """
     gang, inventory = find_pod_group(target.job), target.job.inventory
-    deadline = get_mapping(spec_of(target.job), "runPolicy").get("activeDeadlineSeconds")
-    if gang is None or inventory is None or not isinstance(deadline, int):
+    deadline = find_job_deadline(target.job)
+    if gang is None or inventory is None or deadline is None or not isinstance(deadline.seconds, int):
         return
     queue = queue_of(gang)
     limit = _parse_duration(get_text(get_entry(target.job, "queues", queue), "maxDuration"))
-    if limit and deadline > limit:
-        values = {"deadline": f"{deadline / 3600:.4g}", "most": f"{limit / 3600:.4g}", "queue": queue}
+    if limit and deadline.seconds > limit:
+        values = {"deadline": f"{deadline.seconds / 3600:.4g}", "most": f"{limit / 3600:.4g}", "queue": queue}
         path: Path = ("spec", "queues", queue, "maxDuration")
         related = [(inventory, path, "the maximum run time of the queue")]
-        yield Violation(("spec", "runPolicy", "activeDeadlineSeconds"), values, related=related)
+        yield Violation(deadline.path, values, related=related)
 
 
 def _parse_duration(duration: str) -> int:

@@ -11,6 +11,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.inventory import (
     describe_absence,
     describe_namespaces,
+    find_inventory_place,
     get_entry,
     get_section,
     is_available_in,
@@ -50,7 +51,9 @@ def unknown_reference(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
         if section_entries and (reference.kind, reference.name) not in own_objects:
             reason, path = _explain_unknown(job, reference, section_entries)
             if reason:
-                yield Violation(path, {"kind": reference.kind, "name": reference.name, "why": reason})
+                values = {"kind": reference.kind, "name": reference.name, "why": reason}
+                place = INVENTORY_SECTIONS[reference.kind], reference.name
+                yield Violation(path, values, find_inventory_place(job, *place))
 
 
 @cache_latest

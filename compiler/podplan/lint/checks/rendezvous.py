@@ -161,9 +161,9 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
     for rendezvous_host in _iter_rendezvous_hosts(job):
         message = _explain_unshared_host(job, rendezvous_host)
         if message:
-            yield Violation(
-                rendezvous_host.path, {"what": message}, doc=rendezvous_host.doc, group=rendezvous_host.group
-            )
+            doc, group = rendezvous_host.doc, rendezvous_host.group
+            related = list_replica_places(job)
+            yield Violation(rendezvous_host.path, {"what": message}, related, doc=doc, group=group)
 
     yield from _iter_other_ports(job)
 

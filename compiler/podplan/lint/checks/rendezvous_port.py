@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.provenance import trace_to_source
-from podplan.core.typing import Any
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
@@ -24,15 +25,28 @@ def rendezvous_port_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
     if rendezvous is None:
         return
     name, number = rendezvous
-    for group in target.job.pods:
-        for index, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
-            for port_index, port in get_entries(container, "ports"):
-                declared_port = port.get("containerPort")
-                path: Path = ("spec", "containers", index, "ports", port_index, "containerPort")
-                is_written = "ports" in trace_to_source(group.doc, path)[-1].path  # not a default port
-                if get_text(port, "name") == name and declared_port != number and is_written:
-                    values = {"name": name, "number": declared_port, "other": number}
-                    yield Violation(path, values, doc=group.doc, group=group)
+    ports = [place for group in target.job.pods for place in _iter_written_ports(group, name)]
+    agreeing = [place for place in ports if place.number == number][:1]
+    related = [(place.group.doc, place.path, "the port of the rendezvous") for place in agreeing]
+    for group, path, declared_port in ports:
+        if declared_port != number:
+            values = {"name": name, "number": declared_port, "other": number}
+            yield Violation(path, values, related, doc=group.doc, group=group)
+
+
+class _WrittenPort(NamedTuple):
+    group: ReplicaGroup
+    path: Path
+    number: Any
+
+
+def _iter_written_ports(group: ReplicaGroup, name: str) -> Iterator[_WrittenPort]:
+    """The ports of a name that somebody wrote; others are defaults."""
+    for index, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
+        for port_index, port in get_entries(container, "ports"):
+            path: Path = ("spec", "containers", index, "ports", port_index, "containerPort")
+            if get_text(port, "name") == name and "ports" in trace_to_source(group.doc, path)[-1].path:
+                yield _WrittenPort(group, path, port.get("containerPort"))
 
 
 def _find_service_port(job: LoweredJob) -> tuple[str, int] | None:

@@ -13,7 +13,13 @@ from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.launchers.process_variables import PROCESS_VARIABLES
 from podplan.lint.analysis import env_sources
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
-from podplan.lint.analysis.jobs import count_pods, has_trait, is_mode_enabled, spec_of
+from podplan.lint.analysis.jobs import (
+    count_pods,
+    find_torchrun_switch,
+    has_trait,
+    is_mode_enabled,
+    spec_of,
+)
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import STRINGS, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -86,7 +92,8 @@ def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             if not is_set_by_controller(group, path):
                 change = ("remove", path, None)
                 safe = name not in options and not _is_read_elsewhere(container, number, name)
-                yield Violation(path, {"name": name, "why": reason}, change=change, safe=safe)
+                related = find_torchrun_switch(job)
+                yield Violation(path, {"name": name, "why": reason}, related, change=change, safe=safe)
 
 
 def _is_read_elsewhere(container: Mapping[str, Any], number: int, name: str) -> bool:

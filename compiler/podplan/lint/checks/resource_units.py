@@ -58,4 +58,6 @@ def loaders_beyond_cpus(target: Target, params: Mapping[str, Any]) -> Iterator[V
                     "loaders": loaders,
                     "cpus": format_count(max(cpus // quantities.UNITS_PER_ONE, 1), "CPU"),
                 }
-                yield Violation(path, values, doc=doc, group=world.launch.group)
+                cpu_path = (*world.launch.path, "resources", "limits", "cpu")
+                related = [(world.launch.group.doc, cpu_path, "the CPUs of the container")]
+                yield Violation(path, values, related, doc=doc, group=world.launch.group)

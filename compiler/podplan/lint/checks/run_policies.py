@@ -12,6 +12,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
+from podplan.kinds.spec import find_other_manager
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -199,14 +200,15 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     policy = reduce(get_mapping, map(str, path), target.data)
     is_applied_again = bool(metadata.get("name"))  # with a generateName each job is a new one
     if policy.get("suspend") is True and _QUEUE_LABEL in labels and is_applied_again:
-        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]})
+        related = [(target.doc, ("metadata", "labels", _QUEUE_LABEL), "the queue")]
+        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]}, related)
 
 
 @check()
 def unknown_manager(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A controller that does not exist. Values: ``manager``, ``known``."""
     kind_spec = find_kind_spec(target.job)
-    managers = kind_spec.managers if kind_spec is not None else ()
-    manager = get_mapping(spec_of(target.job), "runPolicy").get("managedBy")
-    if isinstance(manager, str) and manager not in managers:
-        yield Violation((*_POLICY, "managedBy"), {"manager": manager, "known": " or ".join(managers)})
+    manager = find_other_manager(kind_spec, target.data) if kind_spec is not None else ""
+    if kind_spec is not None and manager and manager not in kind_spec.managers:
+        values = {"manager": manager, "known": " or ".join(kind_spec.managers)}
+        yield Violation((*kind_spec.run_policy_path, "managedBy"), values)

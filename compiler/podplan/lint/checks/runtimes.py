@@ -341,14 +341,11 @@ def processes_by_cpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 @check()
 def gpu_nodes_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Nodes that train on machines with GPUs and request none. Values: ``label``, ``processes``."""
-    found = _find_runtime(target.job)
-    if found is None or found.trainer is None or found.find_policy("torch") is None:
-        return
-    processes, _causes = resolve_torch_processes(found.train_job, found.trainer)
     for launch in find_launches(target.job):
         facts, selector = launch.torchrun, get_mapping(launch.group.doc.data["spec"], "nodeSelector")
         label = next((name for name in selector if name.startswith(_GPU_LABELS)), None)
-        if facts is None or label is None or not processes.isdigit():
+        processes = (facts.processes or "1") if facts is not None else ""
+        if label is None or not processes.isdigit():
             continue
         if count_accelerators(launch.container).number:
             continue

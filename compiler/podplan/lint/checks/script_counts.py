@@ -32,6 +32,7 @@ _PER_NODE_TEXT = """
     nproc_per_node gpus_per_node ngpus_per_node n_gpus_per_node num_gpus_per_node devices_per_node
 """
 _PER_NODE = frozenset(_PER_NODE_TEXT.split())
+_OF_TORCHRUN = ("nnodes", "nproc_per_node")
 _COORDINATOR = frozenset(("coordinator_address", "coordinator_addr", "coordinator"))
 PADDLE_LAUNCHERS = ("paddle.distributed.launch", "paddle.distributed.fleet.launch")
 _WORLD = frozenset(("world_size", "distributed_world_size", "dist_world_size"))
@@ -49,9 +50,10 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         options = [one for one in of_program(job, world.launch) if one.option.word in world.arguments]
         for placed, what in _iter_counts(options):
             if placed.option.number != counts[what]:
-                yield _build_violation(
-                    target, placed, what, f"{world.launch.invocation.launcher} has {counts[what]}"
-                )
+                starts = f"{world.launch.invocation.launcher} has {counts[what]}"
+                if _is_misplaced(world.launch, placed):
+                    starts += ", for it reads no options behind the script"
+                yield _build_violation(target, placed, what, starts)
     if is_mode_enabled(job, "debug") or has_isolated_replicas(job):
         return
     launches = [each for each in find_launches(job) if each.invocation.launcher == "python"]
@@ -69,6 +71,13 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             is_certain = placed.option.last in names and not launch.invocation.is_conditional
             if is_certain and what == "nodes" and placed.option.number != pods:
                 yield _build_violation(target, placed, what, f"the job has {format_count(pods, 'Pod')}")
+
+
+def _is_misplaced(launch: ContainerLaunch, placed: Placed) -> bool:
+    """Whether torchrun has an option of that name, which its line does not give."""
+    name = placed.option.last
+    facts = launch.torchrun
+    return facts is not None and name in _OF_TORCHRUN and name not in facts.command_line.options
 
 
 def _find_other_world(

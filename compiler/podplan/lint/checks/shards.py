@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.launchers.processes import commands
 from podplan.lint.analysis.jobs import (
     has_isolated_replicas,
     is_mode_enabled,
@@ -25,6 +27,7 @@ from podplan.lint.analysis.launches import (
     get_last_index,
 )
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
+from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.script_options import Given, Placed, given, of_program
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
@@ -45,6 +48,7 @@ _FILE = compile_lazily(
     r"/.*\.(?:parquet|csv|tsv|jsonl?|npy|npz|pkl|pickle|h5|hdf5|pth?|safetensors|arrow|feather|tfrecords?|txt"
     r"|bin|db|sqlite3?|lmdb|zip|tar|gz|zst)"
 )
+_EMPTYING = (">", ">|", "&>")
 _SHARED_VOLUMES = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi")
 
 
@@ -152,6 +156,10 @@ def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         if group.replicas < 2 or end is None or launch.is_launcher or launch.invocation.is_conditional:
             continue
         final = {one.key: one.value for one in given(end.invocation.words)}
+        for place, path in _iter_redirected(launch, end):
+            mount = _find_shared_mount(launch, path) if path.startswith("/") else None
+            if mount is not None:
+                yield _build_shared_output(job, launch, "the output of the program", path, mount, place)
         options = list(of_program(job, launch))
         own = [one for one in options if final.get(one.option.key) != one.option.value]
         for placed in options if own else ():
@@ -159,16 +167,34 @@ def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
             if _OUTPUT.fullmatch(placed.option.last) and _FILE.fullmatch(path) and placed not in own:
                 mount = _find_shared_mount(launch, path)
                 if mount is not None:
-                    values = {
-                        "option": placed.option.name,
-                        "path": path,
-                        "pods": format_count(group.replicas, "Pod"),
-                    }
-                    related = [
-                        (group.doc, (*launch.path, "volumeMounts", mount), "the volume that they share")
-                    ]
-                    related += list_replica_places(job)
-                    yield Violation(placed.path, values, related, doc=placed.doc, group=group)
+                    name = placed.option.name
+                    found = _build_shared_output(job, launch, name, path, mount, placed.path)
+                    yield found._replace(doc=placed.doc)
+
+
+def _build_shared_output(
+    job: LoweredJob, launch: ContainerLaunch, option: str, path: str, mount: int, place: Path
+) -> Violation:
+    group = launch.group
+    values = {"option": option, "path": path, "pods": format_count(group.replicas, "Pod")}
+    related = [(group.doc, (*launch.path, "volumeMounts", mount), "the volume that they share")]
+    related += list_replica_places(job)
+    return Violation(place, values, related, doc=group.doc, group=group)
+
+
+def _iter_redirected(launch: ContainerLaunch, end: ContainerLaunch) -> Iterator[tuple[Path, str]]:
+    """The files that a shell empties and fills with the output of a program that differs by replica."""
+    first, last = process_of(launch.container).string, process_of(end.container).string
+    if first is None or last is None:
+        return
+    pairs = list(zip(commands(first.nodes), commands(last.nodes), strict=False))
+    for command, other in pairs:
+        is_own = [word.text for word in command.words] != [word.text for word in other.words]
+        if not is_own or command.is_conditional or len(command.redirections) != len(other.redirections):
+            continue
+        for (operator, target), (_, at_end) in zip(command.redirections, other.redirections, strict=True):
+            if operator in _EMPTYING and target.is_known and target.text == at_end.text:
+                yield below(launch.path, first.placed(target).place), target.text
 
 
 def _find_shared_mount(launch: ContainerLaunch, path: str) -> int | None:

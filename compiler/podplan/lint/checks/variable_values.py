@@ -4,6 +4,7 @@ Sources: https://docs.pytorch.org/docs/stable/notes/cuda.html#environment-variab
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html,
 https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug,
 https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html,
+https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use,
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (CUDA_DEVICE_MAX_CONNECTIONS),
 https://docs.jax.dev/en/latest/gpu_memory_allocation.html (a fraction of the memory),
 https://www.openmp.org/spec-html/5.0/openmpse50.html (a positive number, or a list of them).
@@ -42,6 +43,11 @@ _MEMORY_FRACTION = ValueForm(
     "a fraction, such as 0.90",
     "JAX takes it as that many times the memory of the GPU",
 )
+_INTERFACES = ValueForm(
+    r"[^\^=!].*",
+    "the name of an interface such as eth0; only NCCL reads ^ and =",
+    "Gloo and TensorPipe find no interface of that name, and the processes stop",
+)
 _NAMES_AN_INTERFACE = r"(?![=^]?(?:eth|en[ospx]|bond|ib|net)\d)[\s\S]*"
 FORMS = {
     "PYTORCH_CUDA_ALLOC_CONF": _ALLOCATOR,
@@ -55,6 +61,8 @@ FORMS = {
     "TORCH_DISTRIBUTED_DEBUG": ValueForm(
         r"(?i:off|info|detail)", "OFF, INFO or DETAIL", "torch stops at its start"
     ),
+    "GLOO_SOCKET_IFNAME": _INTERFACES,
+    "TP_SOCKET_IFNAME": _INTERFACES,
     "NCCL_IB_HCA": ValueForm(
         _NAMES_AN_INTERFACE, "the name of an adapter such as mlx5_0", "NCCL finds no adapter and uses sockets"
     ),

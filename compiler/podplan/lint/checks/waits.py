@@ -20,6 +20,7 @@ from podplan.launchers import processes
 from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
+from podplan.lint.analysis.deadlines import list_deadlines
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods,
@@ -33,7 +34,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod, get_job_name, is_loopback, strip_cluster_domain
-from podplan.lint.analysis.pod_jobs import find_pod_jobs
+from podplan.lint.analysis.pod_jobs import count_retries, is_created_after_others
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -67,17 +68,17 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     An init container may wait in a Pod without GPUs, which the Kubernetes documentation shows.
     """
     job = target.job
-    if is_mode_enabled(job, "debug") or _has_deadline(job):
+    if is_mode_enabled(job, "debug"):
         return
     for group in job.pods:
-        if "activeDeadlineSeconds" in get_mapping(group.doc.data, "spec") or _has_job_deadline(job, group):
+        if "activeDeadlineSeconds" in get_mapping(group.doc.data, "spec") or list_deadlines(job, group):
             continue
         has_gpus = count_gpus(group) > 0
         for path, value in _iter_strings(group):
             if path[1] == "initContainers" and not has_gpus:
                 continue
             for asks, text_range, asked in _iter_endless_waits(value):
-                if _comes_surely(job, group, value):
+                if _comes_surely(job, group, value) or (not has_gpus and _ends_together(job, group, value)):
                     continue
                 if has_trait(job, "host-by-index") and not has_gpus and get_job_name(job) not in asked:
                     continue  # a Job that trains nothing waits for a server outside of it
@@ -98,14 +99,28 @@ def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
         return False
     if get_mapping(gang.doc.data, "spec").get("minMember") != count_pods(job):
         return False
-    names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
-    found = [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
     own_images = _list_images(group)
-    rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
-    return bool(found) and all(
-        other is not group and _list_images(other) <= own_images and {other.replica_type: [index]} in rules
-        for other, index in found
+    return _ends_together(job, group, text) and all(
+        _list_images(other) <= own_images for other, _ in _find_named_replicas(job, text)
     )
+
+
+def _ends_together(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
+    """Whether a script names other replicas, and the job fails if one of them fails.
+
+    A Pod without GPUs then waits as long as the other waits for capacity, which a time limit would break.
+    """
+    rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
+    found = _find_named_replicas(job, text)
+    return bool(found) and all(
+        other is not group and {other.replica_type: [index]} in rules for other, index in found
+    )
+
+
+def _find_named_replicas(job: LoweredJob, text: str) -> list[tuple[ReplicaGroup, int]]:
+    """The replicas of the job that a script names as hosts, each with its index."""
+    names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
+    return [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
 
 
 def _list_images(group: ReplicaGroup) -> set[str]:
@@ -268,7 +283,8 @@ def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             waits
             or waits_by_variable
             or spec.get("initContainers")
-            or _retries(target.job, launch.group.replica_type)
+            or _retries(target.job, launch.group)
+            or is_created_after_others(target.job, launch.group)
         ):
             continue
         hosts = format_count(len(other_hosts), "host") if other_hosts else "the hosts of its hostfile"
@@ -287,8 +303,11 @@ def waits_for_others(container: Mapping[str, Any]) -> bool:
     return _WAITING_COMMAND.search(" ".join(words)) is not None
 
 
-def _retries(job: LoweredJob, type_: str) -> bool:
+def _retries(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether a launcher that found no workers is started again, until they run."""
+    type_, retries = group.replica_type, count_retries(job, group)
+    if retries is not None:
+        return retries.number >= ENOUGH_RETRIES
     own = next(
         (get_mapping(role.data, "restartPolicy") for role in get_replica_specs(job) if role.type == type_), {}
     )
@@ -311,13 +330,3 @@ def _iter_strings(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
             for key, number, value in words:
                 if "timeout" not in value.partition("until")[0]:
                     yield ("spec", list_key, index, key, number), value
-
-
-def _has_job_deadline(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether the Job that creates Pods ends after some time."""
-    pod_jobs = find_pod_jobs(job, group)
-    return pod_jobs is not None and "activeDeadlineSeconds" in get_mapping(pod_jobs.doc.data, "spec")
-
-
-def _has_deadline(job: LoweredJob) -> bool:
-    return "activeDeadlineSeconds" in get_mapping(spec_of(job), "runPolicy")

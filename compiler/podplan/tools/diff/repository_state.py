@@ -25,14 +25,14 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.change_effects import has_generated_name
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.redaction import secrets_behind
+from podplan.lint.finding_redaction import secrets_behind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans, validate_profile_document
 from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.header import RenderHeader, diagnose_stale_cr, find_source_path, parse_header
 from podplan.tools.diff.job_size import Ask, asked_by, find_deadline, size_of
 from podplan.workspace import Loader
 from podplan.workspace.documents import (
-    ALL_SORTS,
+    ALL_CATEGORIES,
     SHARED_CATEGORIES,
     ClassifiedDocument,
     classify_documents,
@@ -301,7 +301,9 @@ class Tree:
 
     def _add(self, path: str, source: SourceFile) -> list[Job]:
         first, broken = len(self.jobs), len(self.broken)
-        if may_hold(source, ALL_SORTS) and not is_broken_template(source, list(classify_documents(source))):
+        if may_hold(source, ALL_CATEGORIES) and not is_broken_template(
+            source, list(classify_documents(source))
+        ):
             self.broken += _unreadable(source, self.settings, self._reader)
         self._texts[source.file] = hash(source.text)
         for number, item in enumerate(self._reader.classify(source)):

@@ -10,7 +10,7 @@ from podplan.core.provenance import TracedDocument, root_cursor, trace_to_source
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.conversion import Conversion, ConversionInput, ConversionTarget, Converter
 from podplan.kinds.registry import find_kind, iter_kinds_named, load_spec
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_job_plans
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES
 from podplan.tools.formatter.comments import attach_comments, count_comments

@@ -10,7 +10,7 @@ from podplan.core.path_syntax import format_path, index_by_key
 from podplan.core.replica_groups import fold_group
 from podplan.core.structural_diff import ABSENT, Change, DiffRules, EntryIndexes, iter_changes
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.redaction.redactor import Redactor, redact_change, split_path
 from podplan.workspace import Loader

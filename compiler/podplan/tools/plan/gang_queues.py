@@ -15,6 +15,7 @@ from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.inventory import get_entry, get_section, is_available_in
 from podplan.lint.analysis.jobs import find_pod_group, namespace_of, queue_of
 from podplan.lint.analysis.resources import format_amount, get_effective_request, list_resources
+from podplan.lint.checks.gangs import sum_smallest_requests
 from podplan.lint.checks.volcano_queues import (
     DEFAULT_QUEUE,
     OWN_QUEUES,
@@ -91,18 +92,24 @@ def decide_by_volcano(plan: JobPlan, cluster: Cluster) -> GangVerdict | None:
     if is_closed(queues[queue]):
         message = f"Queue {queue} is {queues[queue].state}"
         return GangVerdict(verdict._replace(name="inadmissible", message=message, place=queues[queue].place))
-    totals = _sum_minimum(gang, requests.totals)
+    totals = _sum_minimum(gang, job, requests.totals)
     lineage = [
         (one.name, one.capability, one.place.get("spec", "capability")) for one in iter_lineage(queue, queues)
     ]
     return _compare(verdict, totals, lineage)
 
 
-def _sum_minimum(gang: ReplicaGroup, totals: Mapping[str, int]) -> Mapping[str, int]:
-    """Return what Volcano compares with the capability: the minResources of the PodGroup, if it has some."""
-    written = get_mapping(get_mapping(gang.doc.data, "spec"), "minResources")
+def _sum_minimum(gang: ReplicaGroup, job: LoweredJob, totals: Mapping[str, int]) -> Mapping[str, int]:
+    """Return what Volcano compares with the capability: the minResources of the PodGroup, else the least
+    that minMember Pods request."""
+    spec = get_mapping(gang.doc.data, "spec")
+    written = get_mapping(spec, "minResources")
     parsed = {name: quantities.parse_quantity(value) for name, value in written.items()}
-    return {name: units for name, units in parsed.items() if units is not None} or totals
+    stated = {name: units for name, units in parsed.items() if units is not None}
+    members = spec.get("minMember")
+    if stated or not isinstance(members, int):
+        return stated or totals
+    return {name: sum_smallest_requests(job.pods, members, name)[0] for name in totals}
 
 
 def _sum_requests(job: LoweredJob) -> _Requests:

@@ -11,7 +11,7 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, Location, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
-from podplan.kinds.registry import GroupVersionKind, find_kind, load_spec
+from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus
@@ -49,7 +49,7 @@ class Planner:
         spec = load_spec(kind) if kind is not None else plan.item.declared_kind
         if spec is not None and not spec.is_job:
             return
-        self._append(plan, cr, spec, self._decide(plan, cr, kind, spec))
+        self._append(plan, cr, spec, self._decide(plan, cr, spec))
 
     def _append(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None, verdict: Verdict) -> None:
         pods, gpus = count_pods_and_gpus(
@@ -88,10 +88,8 @@ class Planner:
         lines = _sum_quotas(self._jobs, self._cluster, self._tree)
         return Plan(tuple(self._jobs), (*lines, *_sum_gang_quotas(self._jobs, self._gang_quotas)))
 
-    def _decide(
-        self, plan: JobPlan, cr: TracedDocument, kind: GroupVersionKind | None, spec: KindSpec | None
-    ) -> Verdict:
-        if kind is None or spec is None:
+    def _decide(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None) -> Verdict:
+        if spec is None:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
         errors = [one for one in _find_errors(plan) if not _is_by_its_controller(one)]
         if errors:
@@ -100,11 +98,14 @@ class Planner:
             message, queue = errors[0].message, _find_written_queue(cr)
             return Verdict("unknown" if is_type_only else "rejected", message, queue)
         options = plan.lowering_options._replace(resumed=True)
-        job = build_queued_job(root_cursor(cr), spec, kind, build_references(plan.references), options)
-        if job is None:
+        job = build_queued_job(root_cursor(cr), spec, build_references(plan.references), options)
+        if job is None and spec.declaration is None:
             return self._take(decide_by_inventory(plan))
-        verdict = decide_admission(job, self._cluster, self._tree)
-        by_volcano = decide_by_volcano(plan, self._cluster) if verdict.name == "ignored" else None
+        verdict = Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
+        if job is not None:
+            verdict = decide_admission(job, self._cluster, self._tree)
+        is_open = job is None or verdict.name == "ignored"
+        by_volcano = decide_by_volcano(plan, self._cluster) if is_open else None
         return verdict if by_volcano is None else self._take(by_volcano)
 
     def _take(self, decided: GangVerdict) -> Verdict:

@@ -12,7 +12,7 @@ from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.text_diff import iter_unified_diff
 from podplan.core.typing import NamedTuple
-from podplan.lint.redaction import build_document_redactor
+from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.rendering import join_documents, render_cr
 from podplan.rendering.header import HEADER_PREFIX

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from podplan.kinds.spec import find_other_manager
 from podplan.kinds.status_rules import EndingRules, JobsRules, LauncherRules, OwnedJobRules
 from podplan.tools.status import reason
 from podplan.tools.status.clean_up import decide_clean_up
@@ -23,6 +24,13 @@ from podplan.tools.status.result import ReplicaTransition, StatusResult
 
 def reconcile_job(job: ObservedJob) -> StatusResult:
     """Return the status that the controller reports, and its decisions with their reasons."""
+    result, manager = _reconcile(job), find_other_manager(job.kind_spec, job.cr)
+    if not manager or result.replicas:
+        return result
+    return result._replace(headline=f"managedBy gives it to {manager}, and it has no Pods in this cluster")
+
+
+def _reconcile(job: ObservedJob) -> StatusResult:
     if isinstance(job.status_rules, EndingRules):
         return reconcile_by_endings(job)
     if isinstance(job.status_rules, JobsRules):

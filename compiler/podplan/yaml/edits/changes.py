@@ -277,8 +277,8 @@ def _remove_lines(document: Document, own_span: tuple[int, int], next_start: int
     head = text[start : own_span[0]]
     if head.strip(" ") not in ("", "-"):
         raise FixRefused("other text stands in the same line")
-    if head.strip(" ") == "-" and next_start is not None and text[own_span[0]] != "-":
-        return _edit_range(document, own_span[0], next_start)  # the first field of an entry of a list
+    if head.strip(" ") == "-" and next_start is not None:
+        return _edit_range(document, own_span[0], next_start)  # the first of what an entry of a list has
     line_break = LINE_BREAK.search(text, own_span[1])
     return _edit_range(document, start, line_break.end() if line_break else len(text))
 

@@ -36,9 +36,21 @@ SPEC = KindSpec(
     load_change_rules=load_change_rules,
     load_status_rules=load_status_rules,
     traits=frozenset(
-        ("training", "ranks-by-user", "mpirun-by-user", "suspend", "kueue", "time-to-live", "host-by-index")
+        (
+            "training",
+            "pod-templates",
+            "deadline",
+            "ranks-by-user",
+            "mpirun-by-user",
+            "suspend",
+            "kueue",
+            "time-to-live",
+            "host-by-index",
+            "manager-unchecked",
+        )
     ),
     run_policy_path=("spec",),
+    managers=("kubernetes.io/job-controller", "kueue.x-k8s.io/multikueue"),
     option_prefix="job",
     profile_fields=frozenset(("launcher", "processes", "torchrun", "restart", "deadline", "retries")),
     # Several Pods under torchrun need a headless Service, which is not part of a Job.

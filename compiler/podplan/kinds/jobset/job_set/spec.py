@@ -36,9 +36,23 @@ SPEC = KindSpec(
     load_change_rules=load_change_rules,
     load_status_rules=load_status_rules,
     traits=frozenset(
-        ("training", "ranks-by-user", "mpirun-by-user", "suspend", "kueue", "time-to-live", "host-by-index")
+        (
+            "training",
+            "pod-templates",
+            "unique-variables",
+            "deadline",
+            "deadline-by-job",
+            "ranks-by-user",
+            "mpirun-by-user",
+            "suspend",
+            "kueue",
+            "time-to-live",
+            "host-by-index",
+            "manager-unchecked",
+        )
     ),
     run_policy_path=("spec",),
+    managers=("jobset.sigs.k8s.io/jobset-controller", "kueue.x-k8s.io/multikueue"),
     option_prefix="jobset",
     profile_fields=frozenset(
         ("launcher", "processes", "torchrun", "restart", "deadline", "retries", "replicatedJob")

@@ -6,7 +6,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow.compile import compile_job, keep_workers
-from podplan.kinds.kubeflow.jax_job.kind import KIND
+from podplan.kinds.kubeflow.jax_job.constants import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:

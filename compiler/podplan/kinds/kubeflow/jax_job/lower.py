@@ -6,10 +6,10 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.jax_job.kind import KIND
+from podplan.kinds.kubeflow.jax_job.constants import KIND
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, resolve_port
 from podplan.kinds.spec import References
 
 
@@ -19,11 +19,11 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
 
 
 def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
-    why = behaviors.ENVIRONMENT
+    port, why = resolve_port(job, replica_type), behaviors.ENVIRONMENT
     return PodParts([
-        variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
-        variable("COORDINATOR_PORT", str(resolve_port(job, replica_type).value), why, replica_type.entry),
-        variable("COORDINATOR_ADDRESS", f"{job.name}-worker-0", why, *job.name_origins),
-        variable("NUM_PROCESSES", str(job.replica_count), why, *job.replica_origins),
-        variable("PROCESS_ID", Indexed((0,)), why, replica_type.entry),
+        build_variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
+        build_variable("COORDINATOR_PORT", str(port.value), why, replica_type.entry),
+        build_variable("COORDINATOR_ADDRESS", f"{job.name}-worker-0", why, *job.name_origins),
+        build_variable("NUM_PROCESSES", str(job.replica_count), why, *job.replica_origins),
+        build_variable("PROCESS_ID", Indexed((0,)), why, replica_type.entry),
     ])  # fmt: skip

@@ -6,7 +6,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow.compile import compile_mpi_job
-from podplan.kinds.kubeflow.mpi_job.kind import KIND
+from podplan.kinds.kubeflow.mpi_job.constants import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.kinds.common.decompile import Fields
 from podplan.kinds.kubeflow.decompile import decompile_mpi_job
-from podplan.kinds.kubeflow.mpi_job.kind import KIND
+from podplan.kinds.kubeflow.mpi_job.constants import KIND
 
 
 def decompile(spec: Fields) -> Fields:

@@ -14,7 +14,6 @@ from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
     ReplicaType,
-    because,
     build_job,
     build_labels,
     build_main_label,
@@ -22,14 +21,15 @@ from podplan.kinds.kubeflow.job import (
     build_name,
     fails_at_once,
     is_ignored,
+    present_causes,
 )
-from podplan.kinds.kubeflow.mpi_job.kind import KIND
+from podplan.kinds.kubeflow.mpi_job.constants import KIND
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import (
     INDEX,
     build_pod_group,
     build_pod_spec,
-    variable,
+    build_variable,
     write_container,
 )
 from podplan.kinds.spec import References
@@ -81,7 +81,9 @@ def _build_permissions(
         own_name,
         {
             "roleRef": {"apiGroup": _RBAC_GROUP, "kind": "Role", "name": own_name},
-            "subjects": [attribute_to(because(written, launcher.entry, behaviors.MPI_OBJECTS), subject)],
+            "subjects": [
+                attribute_to(present_causes(written, launcher.entry, behaviors.MPI_OBJECTS), subject)
+            ],
         },
     )
 
@@ -111,9 +113,9 @@ def _build_config_map(job: Job, launcher: ReplicaType, workers: ReplicaType | No
     why = behaviors.MPI_OBJECTS
     data = {
         "hostfile": attribute_to(
-            because(why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
+            present_causes(why, *(workers.replica_origins if workers else ()), slots), Listing(tuple(pieces))
         ),
-        "kubexec.sh": attribute_to(because(why, container, job.spec), kubexec),
+        "kubexec.sh": attribute_to(present_causes(why, container, job.spec), kubexec),
         "discover_hosts.sh": attribute_to((why, job.spec), hosts),
     }
     return _build_object(job, "v1", "ConfigMap", f"{job.name}-config", {"data": data})
@@ -204,15 +206,15 @@ def _build_config_volume(job: Job, replica_type: ReplicaType, files: tuple[str, 
 
 def _build_environment(launcher: ReplicaType, container: Cursor) -> Iterator[Traced]:
     why = (behaviors.MPI_LAUNCHER, launcher.entry)
-    yield variable("OMPI_MCA_plm_rsh_agent", _KUBEXEC, *why)
-    yield variable("OMPI_MCA_orte_default_hostfile", f"{_CONFIG_PATH}/hostfile", *why)
+    yield build_variable("OMPI_MCA_plm_rsh_agent", _KUBEXEC, *why)
+    yield build_variable("OMPI_MCA_orte_default_hostfile", f"{_CONFIG_PATH}/hostfile", *why)
     if not _has_gpu(launcher):
         for name in ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"):
-            yield variable(name, "", behaviors.MPI_GPU_VARIABLES, launcher.entry)
+            yield build_variable(name, "", behaviors.MPI_GPU_VARIABLES, launcher.entry)
     written = {one.get("name").value for one in container.get("env").entries()}
     for name, value in _INTEL_VARIABLES.items():
         if name not in written:
-            yield variable(name, value, *why)
+            yield build_variable(name, value, *why)
 
 
 def _build_init_container(job: Job, launcher: ReplicaType) -> Traced:

@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about MPIJob of kubeflow.org/v1."""
 
-from podplan.kinds.kubeflow.mpi_job.kind import KIND
+from podplan.kinds.kubeflow.mpi_job.constants import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, STARTER_FIELDS, build_spec
 from podplan.kinds.spec import CleanUp
 

@@ -7,8 +7,8 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.paddle_job.kind import KIND
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_leading_type, resolve_port, variable
+from podplan.kinds.kubeflow.paddle_job.constants import KIND
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, find_leading_type, resolve_port
 from podplan.kinds.spec import References
 
 _OWN_ADDRESS = "POD_IP_DUMMY"
@@ -23,19 +23,19 @@ def _build_parts(job: Job, replica_type: ReplicaType, pods: PodRange) -> PodPart
     leader = find_leading_type(job) or replica_type
     port, why = resolve_port(job, leader).value, behaviors.ENVIRONMENT
     env = [
-        variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
-        variable("PADDLE_JOB_ID", job.name, why, *job.name_origins),
-        variable("PADDLE_NNODES", str(job.replica_count), why, *job.replica_origins),
+        build_variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
+        build_variable("PADDLE_JOB_ID", job.name, why, *job.name_origins),
+        build_variable("PADDLE_NNODES", str(job.replica_count), why, *job.replica_origins),
     ]
     if pods.is_first:
         address = {"name": _OWN_ADDRESS, "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
         env += [
             attribute_to((why, replica_type.entry), address),
-            variable("PADDLE_MASTER", f"$({_OWN_ADDRESS}):{port}", why, leader.entry),
+            build_variable("PADDLE_MASTER", f"$({_OWN_ADDRESS}):{port}", why, leader.entry),
         ]
     else:
-        env.append(variable("PADDLE_MASTER", f"{job.name}-{leader.label}-0:{port}", why, leader.entry))
+        env.append(build_variable("PADDLE_MASTER", f"{job.name}-{leader.label}-0:{port}", why, leader.entry))
     if job.find_type("Master") is not None:
         name = "PADDLE_SERVER_NUM" if replica_type.name == "Master" else "PADDLE_TRAINER_NUM"
-        env.append(variable(name, "1", why, replica_type.entry))
+        env.append(build_variable(name, "1", why, replica_type.entry))
     return PodParts(env)

@@ -6,7 +6,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow.compile import RoleReplicas, compile_job, keep_workers, split_main_and_workers
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 

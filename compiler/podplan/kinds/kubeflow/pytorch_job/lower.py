@@ -10,11 +10,11 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_gro
 from podplan.core.typing import Any
 from podplan.kinds.common.go_serialization import write_quantity
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.job import Job, ReplicaType, because, build_metadata
+from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata, present_causes
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, resolve_port
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
 from podplan.kinds.spec import References
 
 _INTEGER = r"[+-]?[0-9]+"
@@ -35,18 +35,18 @@ def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodPar
 
 
 def _build_environment(job: Job, replica_type: ReplicaType, master: ReplicaType | None) -> list[Traced]:
-    env = [variable("PYTHONUNBUFFERED", "1", behaviors.ENVIRONMENT, replica_type.entry)]
+    env = [build_variable("PYTHONUNBUFFERED", "1", behaviors.ENVIRONMENT, replica_type.entry)]
     if master is not None:
         env += _build_master_variables(job, replica_type, master)
     processes = job.spec.get("nprocPerNode")
     elastic = job.spec.get("elasticPolicy")
     if processes.exists:
-        env.append(variable("PET_NPROC_PER_NODE", processes.value, processes, behaviors.ENVIRONMENT))
+        env.append(build_variable("PET_NPROC_PER_NODE", processes.value, processes, behaviors.ENVIRONMENT))
     elif not elastic.get("nProcPerNode").exists:
-        env.append(variable("PET_NPROC_PER_NODE", "auto", behaviors.ENVIRONMENT, job.spec))
+        env.append(build_variable("PET_NPROC_PER_NODE", "auto", behaviors.ENVIRONMENT, job.spec))
     if elastic.exists:
         return [*env, *_build_elastic_variables(job, elastic)]
-    nodes = variable("PET_NNODES", str(job.replica_count), behaviors.ENVIRONMENT, *job.replica_origins)
+    nodes = build_variable("PET_NNODES", str(job.replica_count), behaviors.ENVIRONMENT, *job.replica_origins)
     return [*env, nodes]
 
 
@@ -59,13 +59,15 @@ def _build_master_variables(job: Job, replica_type: ReplicaType, master: Replica
     behavior = behaviors.ENVIRONMENT
     port_text = port._replace(value=str(port.value))
     return [
-        variable("MASTER_PORT", port_text, behavior, master.entry),
-        variable("PET_MASTER_PORT", port_text, behavior, master.entry),
-        variable("MASTER_ADDR", host, behavior, *job.name_origins),
-        variable("PET_MASTER_ADDR", host, behavior, *job.name_origins),
-        variable("WORLD_SIZE", str(job.replica_count * count), behavior, *job.replica_origins, processes),
-        variable("RANK", rank, behavior, replica_type.entry),
-        variable("PET_NODE_RANK", rank, behavior, replica_type.entry),
+        build_variable("MASTER_PORT", port_text, behavior, master.entry),
+        build_variable("PET_MASTER_PORT", port_text, behavior, master.entry),
+        build_variable("MASTER_ADDR", host, behavior, *job.name_origins),
+        build_variable("PET_MASTER_ADDR", host, behavior, *job.name_origins),
+        build_variable(
+            "WORLD_SIZE", str(job.replica_count * count), behavior, *job.replica_origins, processes
+        ),
+        build_variable("RANK", rank, behavior, replica_type.entry),
+        build_variable("PET_NODE_RANK", rank, behavior, replica_type.entry),
     ]
 
 
@@ -77,11 +79,11 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
     minimum, maximum = resolve_elastic_bounds(job)
     backend, behavior = elastic.get("rdzvBackend"), behaviors.ENVIRONMENT
     variables = [
-        variable("PET_RDZV_ENDPOINT", endpoint, behavior, host if host.exists else elastic, port),
-        variable(
+        build_variable("PET_RDZV_ENDPOINT", endpoint, behavior, host if host.exists else elastic, port),
+        build_variable(
             "PET_RDZV_BACKEND", backend.value_or("c10d"), behavior, backend if backend.exists else elastic
         ),
-        variable(
+        build_variable(
             "PET_NNODES", f"{minimum}:{maximum}", behaviors.ELASTIC_BOUNDS, elastic, *job.replica_origins
         ),
     ]
@@ -91,15 +93,17 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
         ("PET_RDZV_ID", "rdzvId"),
     ):
         if elastic.get(field).exists:
-            variables.append(variable(name, str(elastic.get(field).value), elastic.get(field), behavior))
+            variables.append(
+                build_variable(name, str(elastic.get(field).value), elastic.get(field), behavior)
+            )
     settings = elastic.get("rdzvConf")
     if settings.exists:
         text = ",".join(
             f"{one.get('key').value_or('')}={one.get('value').value_or('')}" for one in settings.entries()
         )
-        variables.append(variable("PET_RDZV_CONF", text, settings, behavior))
+        variables.append(build_variable("PET_RDZV_CONF", text, settings, behavior))
     if elastic.get("standalone").value is True:
-        variables.append(variable("PET_STANDALONE", "", elastic.get("standalone"), behavior))
+        variables.append(build_variable("PET_STANDALONE", "", elastic.get("standalone"), behavior))
     return variables
 
 
@@ -122,8 +126,8 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
     elastic, why = job.spec.get("elasticPolicy"), behaviors.ELASTIC_BOUNDS
     spec: dict[str, Any] = {
         "scaleTargetRef": {"apiVersion": job.cr["apiVersion"], "kind": job.cr["kind"], "name": job.name},
-        "minReplicas": attribute_to(because(elastic.get("minReplicas"), elastic, why), minimum),
-        "maxReplicas": attribute_to(because(elastic.get("maxReplicas"), elastic, why), maximum),
+        "minReplicas": attribute_to(present_causes(elastic.get("minReplicas"), elastic, why), minimum),
+        "maxReplicas": attribute_to(present_causes(elastic.get("maxReplicas"), elastic, why), maximum),
     }
     if metrics.value:
         spec["metrics"] = [_write_metric(one) for one in metrics.entries()]

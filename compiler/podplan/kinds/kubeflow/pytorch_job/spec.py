@@ -1,6 +1,6 @@
 """What the rest of podplan may ask about PyTorchJob."""
 
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec
 
 SPEC = build_spec(

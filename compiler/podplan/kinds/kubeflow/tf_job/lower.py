@@ -8,8 +8,8 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
-from podplan.kinds.kubeflow.tf_job.kind import KIND
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, resolve_port
+from podplan.kinds.kubeflow.tf_job.constants import KIND
 from podplan.kinds.spec import References
 
 _Pieces = list[str | RepeatedLine | Indexed]
@@ -31,7 +31,7 @@ def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodPar
         replica_type.entry,
         *job.name_origins,
     )
-    config: Traced = variable("TF_CONFIG", Listing(tuple(pieces)), *causes)
+    config: Traced = build_variable("TF_CONFIG", Listing(tuple(pieces)), *causes)
     return PodParts([config], only_training=True)
 
 

@@ -8,8 +8,8 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import Job, ReplicaType
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, resolve_port, variable
-from podplan.kinds.kubeflow.xgboost_job.kind import KIND
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, resolve_port
+from podplan.kinds.kubeflow.xgboost_job.constants import KIND
 from podplan.kinds.spec import References
 
 
@@ -23,17 +23,19 @@ def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodPar
     first_rank = 0 if replica_type.name == "Master" else master.replicas
     size, why = job.replica_count, behaviors.ENVIRONMENT
     env = [
-        variable("MASTER_PORT", str(resolve_port(job, master).value), why, master.entry),
-        variable("MASTER_ADDR", f"{job.name}-master-0", why, *job.name_origins),
-        variable("WORLD_SIZE", str(size), why, *job.replica_origins),
-        variable("RANK", Indexed((first_rank,)), why, replica_type.entry),
-        variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
+        build_variable("MASTER_PORT", str(resolve_port(job, master).value), why, master.entry),
+        build_variable("MASTER_ADDR", f"{job.name}-master-0", why, *job.name_origins),
+        build_variable("WORLD_SIZE", str(size), why, *job.replica_origins),
+        build_variable("RANK", Indexed((first_rank,)), why, replica_type.entry),
+        build_variable("PYTHONUNBUFFERED", "1", why, replica_type.entry),
     ]
     if size > 1:
         port = resolve_port(job, worker or master)
         following = RepeatedLine(Indexed((f",{job.name}-worker-", 0)), 1, size - 2)
         env += [
-            variable("WORKER_PORT", str(port.value), why, (worker or master).entry),
-            variable("WORKER_ADDRS", Listing((f"{job.name}-worker-0", following)), why, *job.replica_origins),
+            build_variable("WORKER_PORT", str(port.value), why, (worker or master).entry),
+            build_variable(
+                "WORKER_ADDRS", Listing((f"{job.name}-worker-0", following)), why, *job.replica_origins
+            ),
         ]
     return PodParts(env)

@@ -7,7 +7,7 @@ from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds.kubeflow.job import build_job
 from podplan.kinds.mpi_operator.job_objects import build_config_map, build_secret, build_service
 from podplan.kinds.mpi_operator.launcher import build_launcher
-from podplan.kinds.mpi_operator.mpi_job.kind import KIND
+from podplan.kinds.mpi_operator.mpi_job.constants import KIND
 from podplan.kinds.mpi_operator.names import has_other_manager, is_suspended
 from podplan.kinds.mpi_operator.pod_group import build_pod_group
 from podplan.kinds.mpi_operator.workers import build_workers

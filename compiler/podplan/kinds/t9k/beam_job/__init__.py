@@ -1,1 +1,1 @@
-"""BeamJob: lower."""
+"""BeamJob: compile, decompile and lower."""

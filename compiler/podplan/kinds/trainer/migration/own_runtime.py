@@ -9,7 +9,7 @@ from podplan.core.typing import Any
 from podplan.kinds.batch.pod_defaults import is_latest
 from podplan.kinds.conversion import Copied, Decision, Replaced
 from podplan.kinds.kubeflow import behaviors as operator_behaviors
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.trainer.job_set_template import ANCESTOR_LABEL, NODE, TRAINER_STEP
 from podplan.kinds.trainer.migration.runtimes import (
     CONTAINER_PATCHES,

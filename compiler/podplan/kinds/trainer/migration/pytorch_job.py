@@ -13,7 +13,7 @@ from podplan.core.path_syntax import format_path
 from podplan.core.structural_diff import ABSENT, DiffRules, index_by_place, iter_changes
 from podplan.core.typing import Any
 from podplan.kinds.conversion import Conversion, ConversionInput, Copied, Decision, Replaced
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.trainer.job_set_template import NODE
 from podplan.kinds.trainer.migration.own_runtime import (
     API_VERSION,

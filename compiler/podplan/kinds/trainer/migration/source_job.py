@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from podplan.core.findings import Path, value_at
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.conversion import ConversionInput
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.trainer.job_set_template import NODE
 
 SPECS_PATH: Path = ("spec", "pytorchReplicaSpecs")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.conversion import ConversionTarget, Converter
-from podplan.kinds.kubeflow.pytorch_job.kind import KIND
+from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.spec import References
 from podplan.kinds.trainer.job_set_template import NODE
 from podplan.kinds.trainer.migration import pytorch_job

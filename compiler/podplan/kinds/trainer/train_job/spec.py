@@ -6,7 +6,11 @@ from collections.abc import Mapping
 
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration, Reference
-from podplan.kinds.trainer.validation import validate_references, validate_train_job
+from podplan.kinds.trainer.validation import (
+    explain_dropped_field,
+    validate_references,
+    validate_train_job,
+)
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
@@ -103,8 +107,21 @@ SPEC = KindSpec(
     validate_cr=validate_train_job,
     validate_references=validate_references,
     unknown_field_rule="SCHEMA012",
-    traits=frozenset(("training", "suspend", "kueue", "runtime", "conditional-torch-env", "host-by-index")),
+    explain_dropped_field=explain_dropped_field,
+    traits=frozenset(
+        (
+            "training",
+            "unique-variables",
+            "deadline",
+            "suspend",
+            "kueue",
+            "runtime",
+            "conditional-torch-env",
+            "host-by-index",
+        )
+    ),
     run_policy_path=("spec",),
+    managers=("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue"),
     owner_label="jobset.sigs.k8s.io/jobset-name",
     list_references=list_references,
     load_queue_integration=load_queue_integration,
