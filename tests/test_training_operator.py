@@ -13,7 +13,10 @@ from podplan.core.errors import UsageError
 from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.common.structural_template import validate_template
+from podplan.kinds.kubeflow.jax_job.spec import SPEC as JAX_JOB
+from podplan.kinds.kubeflow.paddle_job.spec import SPEC as PADDLE_JOB
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
+from podplan.kinds.spec import find_other_manager
 from tests.lowered_objects import job, lower, objects
 from tests.lowering_jobs import PYTORCH_JOB
 from tests.recorded_jobs import by_name, errors, plan
@@ -228,3 +231,9 @@ def test_a_template_in_a_custom_resource_has_unique_keys() -> None:
     template = {"spec": {"containers": [container], "imagePullSecrets": [{"name": "r"}, {"name": "r"}]}}
     assert [one.rule for one in validate_template(template, ())] == ["SCHEMA007", "SCHEMA007", "SCHEMA002"]
     assert list(validate_template("nothing", ())) == []
+
+
+def test_no_other_controller_runs_a_jax_job() -> None:
+    cr = {"spec": {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}
+    assert find_other_manager(JAX_JOB, cr) == ""
+    assert find_other_manager(PADDLE_JOB, cr) == "kueue.x-k8s.io/multikueue"

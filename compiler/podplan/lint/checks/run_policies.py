@@ -12,7 +12,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
-from podplan.kinds.spec import find_other_manager
+from podplan.kinds.spec import find_named_manager
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -206,9 +206,14 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check()
 def unknown_manager(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A controller that does not exist. Values: ``manager``, ``known``."""
+    """A controller that does not run the job. Values: ``manager``, ``known``, ``effect``."""
     kind_spec = find_kind_spec(target.job)
-    manager = find_other_manager(kind_spec, target.data) if kind_spec is not None else ""
-    if kind_spec is not None and manager and manager not in kind_spec.managers:
-        values = {"manager": manager, "known": " or ".join(kind_spec.managers)}
+    if kind_spec is None:
+        return
+    known, effect = kind_spec.managers, "which no controller is: nothing ever happens to the job"
+    if has_trait(target.job, "manager-ignored"):
+        known, effect = known[:1], "which the operator does not read: it runs the job all the same"
+    manager = find_named_manager(kind_spec, target.data)
+    if manager and manager not in known:
+        values = {"manager": manager, "known": " or ".join(known), "effect": effect}
         yield Violation((*kind_spec.run_policy_path, "managedBy"), values)
