@@ -30,7 +30,7 @@ from tests.command import Run
 from tests.golden_cases import FIXTURES, Case, cases, copy, podplan
 from tests.lowered_objects import Object, document, written_out
 from tests.lowering_changes import CHANGES, WITH, Change
-from tests.lowering_jobs import DEEPSPEED, PLAIN, UID
+from tests.lowering_jobs import DEEPSPEED, MPI_JOB_V1, PLAIN, UID
 from tests.rows import each_row
 from tests.strategies import crs
 from tests.thoroughness import examples
@@ -120,6 +120,21 @@ def test_kinds_adopt_for_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def _of(name: str) -> list[str]:
     return ["lower", f"{name}/cr.yaml", "--config", "podplan.toml", "--compare", f"{name}/dump.yaml"]
+
+
+def test_the_printed_settings_can_be_written_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two groups have an MPIJob, so its bare name is none in the configuration."""
+    monkeypatch.chdir(tmp_path)
+    Path("cr.yaml").write_text(json.dumps(MPI_JOB_V1))
+    Path("there.toml").write_text('[lowering]\ngang-scheduler = "volcano"\n')
+    Path("dump.yaml").write_text(podplan("lower", "--config", "there.toml", "cr.yaml").out)
+    printed = podplan("lower", "cr.yaml", "--compare", "dump.yaml").out
+    table = printed.partition("these settings adopt what is really there:\n")[2].partition("\n\n")[0]
+    assert table.splitlines()[0] == '  [lowering."kubeflow.org/v1/MPIJob"]'
+    Path("podplan.toml").write_text(table)
+    assert podplan("lower", "cr.yaml", "--compare", "dump.yaml").out.startswith("equal: ")
 
 
 def test_why_names_what_was_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,3 +140,43 @@ def test_an_indexed_job_changes_completions_only_with_parallelism(
     assert compute_change_effect(job("Indexed", old), job("Indexed", new)).level == level
     assert compute_change_effect(job("NonIndexed", old), job("NonIndexed", new)).level == "re-run"
     assert compute_change_effect(job("NonIndexed", old), job("Indexed", new)).level == "re-run"
+
+
+TEMPLATE = {"spec": {"containers": [{"name": "tensorflow", "image": "i"}]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "old", "new", "how", "fact"),
+    [
+        ("TFJob", "runPolicy/backoffLimit", 1, 2, "in-place", "policy"),
+        ("TFJob", "runPolicy/suspend", True, False, "in-place", "suspend"),
+        ("TFJob", "runPolicy/schedulingPolicy/minAvailable", 1, 2, "in-place", "policy"),
+        ("TFJob", "runPolicy/schedulingPolicy/queue", "a", "b", "re-run", "queue"),
+        ("TFJob", "runPolicy/managedBy", "a", "b", "re-run", "manager"),
+        ("XGBoostJob", "runPolicy/managedBy", "a", "b", "re-run", "manager"),
+        ("PaddleJob", "runPolicy/managedBy", "a", "b", "re-run", "manager"),
+        ("PyTorchJob", "runPolicy/managedBy", "a", "b", "in-place", "policy"),
+        ("JAXJob", "runPolicy/managedBy", "a", "b", "in-place", "policy"),
+        ("MPIJob", "runPolicy/managedBy", "a", "b", "in-place", "policy"),
+        ("MPIJob", "cleanPodPolicy", "All", "None", "in-place", "policy"),
+        ("MPIJob", "slotsPerWorker", 1, 2, "re-run", "pods"),
+        ("TFJob", "successPolicy", "", "AllWorkers", "in-place", "policy"),
+        ("TFJob", "tfReplicaSpecs/PS/replicas", 1, 2, "in-place", "replicas"),
+        ("JAXJob", "jaxReplicaSpecs/Worker/replicas", 1, 2, "in-place", "replicas"),
+        ("PyTorchJob", "pytorchReplicaSpecs/Master/replicas", 1, 2, "re-run", "pods"),
+        ("PyTorchJob", "pytorchReplicaSpecs/Worker/template", TEMPLATE, {}, "re-run", "pods"),
+        ("PyTorchJob", "elasticPolicy/maxReplicas", 1, 2, "re-run", "pods"),
+        ("PyTorchJob", "elasticPolicy/metrics", [], None, "in-place", "autoscaler"),
+    ],
+)
+def test_what_a_change_does_to_a_job_of_the_training_operator(
+    kind: str, path: str, old: Any, new: Any, how: str, fact: str
+) -> None:
+    def build(value: Any) -> dict[str, Any]:
+        for key in reversed(path.split("/")):
+            value = {key: value}
+        return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "a"}, "spec": value}
+
+    change = compute_change_effect(build(old), build(new))
+    assert change.level == how
+    assert {one.behavior.id for one in change.decisive_effects} == {f"change.training-operator.{fact}"}

@@ -18,7 +18,7 @@ from podplan.core.structural_diff import is_same_data
 from podplan.tools.importer import import_cr, strip_server_fields
 from podplan.tools.importer.comments import extract_comments
 from podplan.yaml import parse_yaml
-from tests.imported_profiles import GOLDEN, compiled, document, imported
+from tests.imported_profiles import FIXTURES, GOLDEN, compiled, document, imported
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
@@ -27,6 +27,12 @@ def test_no_comment_is_lost_wherever_it_stands(case: File) -> None:
     profile = imported(marked).text
     assert is_same_data(compiled(profile), strip_server_fields(document(marked).data))
     assert [comment for comment in comments if profile.count(comment) != 1] == []
+
+
+def test_the_header_of_a_rendered_file_is_left_out() -> None:
+    text = (FIXTURES / "mpi-job" / "cr.yaml").read_text()
+    rendered = f"---\n# podplan: rendered from jobs/allreduce.yaml -e prod\n# Measures the fabric.\n{text}"
+    assert imported(rendered).text == "# Measures the fabric.\n" + imported(text).text
 
 
 def commented(text: str) -> tuple[str, list[str]]:

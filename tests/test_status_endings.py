@@ -120,6 +120,45 @@ def test_a_time_to_live_is_told() -> None:
     assert any("the job itself is deleted 600 s after its end" in one.text for one in result.decisions)
 
 
+def by_exit_code(kind: str, field: str, container: str, type_: str, **policy: Any) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": container, "image": "i"}]}}
+    entry = {"replicas": 1, "restartPolicy": "ExitCode", "template": template}
+    spec = {"runPolicy": policy, field: {type_: entry}}
+    return job(kind, json.dumps(spec), api_version="kubeflow.org/v1")
+
+
+def test_a_pod_without_an_exit_code_is_created_again() -> None:
+    """The operator starts from a number above all codes, and finds no container that has ended."""
+    result = predict(by_exit_code("JAXJob", "jaxReplicaSpecs", "jax", "Worker"), "worker-0=Evicted")
+    assert [one.is_restarted for one in result.replicas] == [True]
+    assert result.phase != "Failed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "container", "type_", "is_deleted"),
+    [
+        ("PyTorchJob", "pytorchReplicaSpecs", "pytorch", "Master", False),
+        ("TFJob", "tfReplicaSpecs", "tensorflow", "Chief", True),
+        ("XGBoostJob", "xgbReplicaSpecs", "xgboost", "Master", False),
+        ("JAXJob", "jaxReplicaSpecs", "jax", "Worker", False),
+        ("PaddleJob", "paddleReplicaSpecs", "paddle", "Master", False),
+    ],
+)
+def test_a_final_exit_code_leaves_no_time_of_the_end(
+    kind: str, field: str, container: str, type_: str, is_deleted: bool
+) -> None:
+    cr = by_exit_code(kind, field, container, type_, ttlSecondsAfterFinished=0)
+    result = predict(cr, f"{type_.lower()}-0=1")
+    [text] = [one.text for one in result.decisions if one.text.startswith("the job itself")]
+    assert text.startswith(
+        "the job itself is deleted at once" if is_deleted else "the job itself is never deleted"
+    )
+    if is_deleted:
+        return
+    [behavior] = [one.behavior for one in result.decisions if one.text == text]
+    assert behavior.id == "status.training-operator.no-end-time"
+
+
 RECORDED = {
     (row["case"]): row
     for row in map(json.loads, (FIXTURES / "recorded.jsonl").read_text("utf-8").splitlines())

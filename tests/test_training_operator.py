@@ -13,7 +13,10 @@ from podplan.core.errors import UsageError
 from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.common.structural_template import validate_template
+from podplan.kinds.kubeflow.jax_job.spec import SPEC as JAX_JOB
+from podplan.kinds.kubeflow.paddle_job.spec import SPEC as PADDLE_JOB
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
+from podplan.kinds.spec import find_other_manager
 from tests.lowered_objects import job, lower, objects
 from tests.lowering_jobs import PYTORCH_JOB
 from tests.recorded_jobs import by_name, errors, plan
@@ -102,6 +105,83 @@ def test_types_that_the_operator_does_not_know_do_not_make_a_cluster() -> None:
     assert "env" not in pods["Pod", "bert-worker-0"]["spec"]["containers"][0]
 
 
+def test_a_type_in_other_letters_replaces_the_one_of_the_operator() -> None:
+    cr = replicated("TFJob", "tfReplicaSpecs", "tensorflow", 1)
+    types = cr["spec"]["tfReplicaSpecs"]
+    types["worker"] = {**types["Worker"], "replicas": 3}
+    groups = lower(cr)
+    pods = [
+        one["metadata"]["name"] for group in groups for one in expand_group(group) if one["kind"] == "Pod"
+    ]
+    assert pods == ["bert-worker-0", "bert-worker-1", "bert-worker-2"]
+
+
+def test_dynamic_workers_without_servers_have_no_list_of_them() -> None:
+    cr = replicated("TFJob", "tfReplicaSpecs", "tensorflow", 2)
+    cr["spec"]["enableDynamicWorker"] = True
+    [variable] = objects(cr)["Pod", "bert-worker-1"]["spec"]["containers"][0]["env"]
+    address = '"bert-worker-1.default.svc:2222"'
+    task = '"task":{"type":"worker","index":1}'
+    assert variable["value"] == f'{{"cluster":{{"worker":{{"1":{address}}},"ps":null}},{task}}}'
+
+
+def test_an_autoscaler_is_made_before_the_job_fails() -> None:
+    cr = replicated("PyTorchJob", "pytorchReplicaSpecs", "pytorch", 2)
+    cr["spec"] |= {"elasticPolicy": {"maxReplicas": 4, "metrics": []}, "runPolicy": {"backoffLimit": -1}}
+    assert list(objects(cr)) == [("HorizontalPodAutoscaler", "bert")]
+    cr["spec"]["runPolicy"]["suspend"] = True
+    assert objects(cr) == {}
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_gang_of_nobody_states_no_number(count: int) -> None:
+    cr = replicated("JAXJob", "jaxReplicaSpecs", "jax", 2)
+    policy = {"minAvailable": count, "priorityClass": ""}
+    cr["spec"]["runPolicy"] = {"schedulingPolicy": policy}
+    spec = objects(cr, behavior_values={"gang-scheduler": "volcano"})["PodGroup", "bert"]["spec"]
+    assert spec == {**({"minMember": 3} if count else {}), "queue": "default"}
+
+
+def test_a_job_without_replica_types_has_a_pod_group_alone() -> None:
+    cr = job("TFJob", "tfReplicaSpecs: {}", api_version="kubeflow.org/v1")
+    assert objects(cr) == {}
+    assert list(objects(cr, behavior_values={"gang-scheduler": "volcano"})) == [("PodGroup", "bert")]
+
+
+@pytest.mark.parametrize("kind", ["JAXJob", "MPIJob"])
+def test_sizes_of_volumes_are_written_as_go_does(kind: str) -> None:
+    _, field, container, first = next(row for row in KINDS if row[0] == kind)
+    cr = replicated(kind, field, container, 1, first)
+    entry = cr["spec"][field]["Worker"]
+    volumes = [
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1024Mi"}},
+        {"name": "tmp", "emptyDir": {}},
+    ]
+    entry["template"] = {"spec": {**entry["template"]["spec"], "volumes": volumes}}
+    written = objects(cr)["Pod", "bert-worker-0"]["spec"]["volumes"][:2]
+    assert written == [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, volumes[1]]
+
+
+@pytest.mark.parametrize(("kind", "kept"), [("JAXJob", True), ("MPIJob", False)])
+def test_pods_of_an_mpi_job_get_no_finalizers(kind: str, kept: bool) -> None:
+    _, field, container, first = next(row for row in KINDS if row[0] == kind)
+    cr = replicated(kind, field, container, 1, first)
+    for entry in cr["spec"][field].values():
+        entry["template"] = {**entry["template"], "metadata": {"finalizers": ["example.com/keep"]}}
+    pods = [one for (kind, _), one in objects(cr).items() if kind == "Pod"]
+    assert all(("finalizers" in pod["metadata"]) == kept for pod in pods)
+
+
+@pytest.mark.parametrize("bound", ["minReplicas", "maxReplicas"])
+def test_a_paddle_job_with_a_bound_needs_no_workers(bound: str) -> None:
+    """Without any bound the operator takes the number of the workers and crashes."""
+    cr = replicated("PaddleJob", "paddleReplicaSpecs", "paddle", 1, "Master")
+    del cr["spec"]["paddleReplicaSpecs"]["Worker"]
+    assert errors(plan({**cr, "spec": {**cr["spec"], "elasticPolicy": {bound: 1}}})) == []
+    [error] = errors(plan({**cr, "spec": {**cr["spec"], "elasticPolicy": {bound: None}}}))
+    assert error.startswith("SCHEMA009 /spec/elasticPolicy elasticPolicy needs the replica type Worker")
+
+
 def test_a_suspended_job_has_pods_once_it_goes_on() -> None:
     cr = {**PYTORCH_JOB, "spec": {**PYTORCH_JOB["spec"], "runPolicy": {"suspend": True}}}
     assert objects(cr) == {}
@@ -151,3 +231,9 @@ def test_a_template_in_a_custom_resource_has_unique_keys() -> None:
     template = {"spec": {"containers": [container], "imagePullSecrets": [{"name": "r"}, {"name": "r"}]}}
     assert [one.rule for one in validate_template(template, ())] == ["SCHEMA007", "SCHEMA007", "SCHEMA002"]
     assert list(validate_template("nothing", ())) == []
+
+
+def test_no_other_controller_runs_a_jax_job() -> None:
+    cr = {"spec": {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}
+    assert find_other_manager(JAX_JOB, cr) == ""
+    assert find_other_manager(PADDLE_JOB, cr) == "kueue.x-k8s.io/multikueue"

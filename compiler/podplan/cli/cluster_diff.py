@@ -101,19 +101,17 @@ def compare_with_dump(
         has_differences = bool(proposed.after.differences)
         count = len(proposed.values)
         notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
-    render, write_result = (
-        (cluster_diff.render_json, write_stdout)
+    render, write_result, kind = (
+        (cluster_diff.render_json, write_stdout, comparison.kind.kind)
         if format_ == "json"
-        else (cluster_diff.render_text, write_escaped_stdout)
+        else (cluster_diff.render_text, write_escaped_stdout, comparison.kind_name)
     )
     secrets = build_redactor((cr.data, *matching.objects))
     shown_differences = [
         _redact_difference(one, secrets)
         for one in aggregate_differences(comparison.differences, proposed.options_by_difference)
     ]
-    write_result(
-        render(shown_differences, secrets.redact_value(dict(proposed.values)), comparison.kind.kind, notes)
-    )
+    write_result(render(shown_differences, secrets.redact_value(dict(proposed.values)), kind, notes))
     return FINDINGS if has_differences else made.code
 
 

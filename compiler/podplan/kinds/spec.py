@@ -244,6 +244,11 @@ class KindSpec(NamedTuple):
 
 def find_other_manager(spec: KindSpec, cr: Any) -> str:
     """The controller other than the own one to which managedBy gives a CR; "" without one."""
+    return "" if "manager-ignored" in spec.traits else find_named_manager(spec, cr)
+
+
+def find_named_manager(spec: KindSpec, cr: Any) -> str:
+    """The controller other than the own one that managedBy names; "" without one."""
     for key in (*spec.run_policy_path, "managedBy"):
         cr = cr.get(key) if isinstance(cr, dict) else None
     is_other = isinstance(cr, str) and bool(spec.managers) and cr != spec.managers[0]

@@ -81,7 +81,7 @@ class EndingBehaviors(NamedTuple):
     """The behaviors of a controller that reports conditions of a job and counts of its replicas.
 
     ``empty_main`` and ``empty_workers`` are what it does if the deciding type has ``replicas: 0``; None where
-    it refuses that.
+    it refuses that. ``no_end_time`` is what it does about the time to live without the time of the end.
     """
 
     conditions: Behavior
@@ -95,6 +95,7 @@ class EndingBehaviors(NamedTuple):
     suspend: Behavior
     empty_main: Behavior | None = None
     empty_workers: Behavior | None = None
+    no_end_time: Behavior | None = None
 
 
 class EndingRules(NamedTuple):
@@ -104,7 +105,9 @@ class EndingRules(NamedTuple):
     ``first_worker_decides`` unless ``all_workers_field`` says otherwise, or any one if the CR has
     ``any_worker_field``. With ``tolerant_field`` a failed worker does not end the job. ``failed_pods`` states
     what happens to a failed Pod by its restart policy: "recreate", "delete" (and the job fails), "wait"
-    (nothing happens) or, without an entry, the job fails. ExitCode does so from ``first_retried_code`` on.
+    (nothing happens) or, without an entry, the job fails. ExitCode does so from ``first_retried_code`` on and
+    without a code. With ``keeps_time_of_final_code`` a job that fails by another code keeps the time of its
+    end, without which its time to live never ends.
     ``messages`` are those of conditions; {kind}, {job}, {namespace}, {type} and {count} are filled in.
     ``failed_reason`` is the reason of the condition Failed without the kind. Without
     ``counts_others_after_main`` the replicas of other types are not counted once the main replica has ended.
@@ -122,6 +125,7 @@ class EndingRules(NamedTuple):
     tolerant_field: str = ""
     failed_reason: str = "Failed"
     counts_others_after_main: bool = True
+    keeps_time_of_final_code: bool = True
 
 
 class JobBehaviors(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from podplan.config.toml_writer import format_toml
+from podplan.config.toml_writer import format_key, format_toml
 from podplan.core.findings import to_json_pointer
 from podplan.core.structural_diff import ABSENT
 from podplan.core.typing import Any
@@ -19,15 +19,15 @@ MAX_NAMES = 2
 def render_text(
     differences: Sequence[AggregatedDifference], values: Mapping[str, Any], kind: str, notes: Sequence[str]
 ) -> str:
-    """Render the differences, each with its options; then the options to write, and notes."""
+    """Render the differences, each with its options; then the options to write, and notes.
+
+    ``kind`` is the name that the configuration has for it.
+    """
     blocks = [_format_difference(one) for one in differences]
     if values:
         lines = [f'"{id_}" = {format_toml(value)}' for id_, value in values.items()]
-        blocks.append(
-            "\n".join(
-                ["these settings adopt what is really there:", f"  [lowering.{kind}]", *_indent_lines(lines)]
-            )
-        )
+        table = f"  [lowering.{format_key(kind)}]"
+        blocks.append("\n".join(["these settings adopt what is really there:", table, *_indent_lines(lines)]))
     blocks.append("\n".join([_format_summary(differences), *notes]))
     return "\n\n".join(blocks) + "\n"
 

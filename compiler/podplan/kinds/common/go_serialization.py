@@ -60,6 +60,24 @@ def write_resources(resources: Cursor, quantity: Behavior) -> Any:
     return attribute_to(resources, tree)
 
 
+def write_volumes(volumes: Cursor, quantity: Behavior) -> Cursor | Traced:
+    """The volumes of a Pod with their sizes in the shortest form."""
+    entries = volumes.entries()
+    written = [_write_volume(one, quantity) for one in entries]
+    is_same = all(one is entry for one, entry in zip(written, entries, strict=True))
+    return volumes if is_same else attribute_to(volumes, written)
+
+
+def _write_volume(volume: Cursor, quantity: Behavior) -> Cursor | Traced:
+    size = volume.get("emptyDir", "sizeLimit")
+    written = write_quantity(size, quantity)
+    if written is size:
+        return volume
+    empty_dir = volume.get("emptyDir")
+    tree = {**empty_dir.fields(), "sizeLimit": written}
+    return attribute_to(volume, {**volume.fields(), "emptyDir": attribute_to(empty_dir, tree)})
+
+
 def write_quantity(cursor: Cursor, quantity: Behavior) -> Cursor | Traced:
     """A quantity in its shortest form."""
     if canonicalize_quantity(cursor.value) == cursor.value:

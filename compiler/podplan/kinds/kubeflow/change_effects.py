@@ -26,7 +26,10 @@ AUTOSCALER = _documented("autoscaler", "the operator updates the HorizontalPodAu
 PODS = _documented("pods", "the operator never replaces a Pod because its template changed")
 SUSPENDED = _documented("suspended", "the Pods of a suspended job are created from the CR as it is then")
 
+MANAGER = _documented("manager", "managedBy is immutable: the webhook refuses the change")
 SUSPEND_PATH = ("spec", "runPolicy", "suspend")
+
+_POLICY_PATHS = (("spec", "runPolicy"), ("spec", "successPolicy"), ("spec", "cleanPodPolicy"))
 
 
 def build_change_rules(kind: TrainingKind) -> ChangeRules:
@@ -42,7 +45,12 @@ def build_change_rules(kind: TrainingKind) -> ChangeRules:
             ChangeRule(("status",), "none", STATUS),
             ChangeRule(SUSPEND_PATH, "in-place", SUSPEND),
             ChangeRule(("spec", "runPolicy", "schedulingPolicy", "queue"), "re-run", QUEUE),
-            ChangeRule(("spec", "runPolicy"), "in-place", POLICY),
+            *(
+                [ChangeRule(("spec", "runPolicy", "managedBy"), "re-run", MANAGER)]
+                if kind.keeps_manager
+                else ()
+            ),
+            *(ChangeRule(path, "in-place", POLICY) for path in _POLICY_PATHS),
             *replicas,
             ChangeRule(("spec", "elasticPolicy", "metrics"), "in-place", AUTOSCALER),
             ChangeRule((), "re-run", PODS, SUSPENDED),

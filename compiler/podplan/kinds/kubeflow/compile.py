@@ -29,6 +29,10 @@ from podplan.kinds.kubeflow.training_kind import TrainingKind
 TracedMap = dict[str, Any]
 # What a profile calls a clean-up, and the operator.
 CLEAN_UPS = {"None": "None", "Unfinished": "Running", "All": "All"}
+# What a launcher and its workers take of a profile without roles.
+_SHARED_FIELDS = frozenset(("image", "env", "data", "workingDir", "container", "pod", "restart"))
+LAUNCHER_FIELDS = _SHARED_FIELDS | {"run"}
+WORKER_FIELDS = _SHARED_FIELDS | {"replicas", "hardware", "resources", "shm", "ports"}
 _LAUNCHERS = ("torchrun", "python")
 _PRIORITY_REMEDY = "name a PriorityClass in pod (spec.priorityClassName)"
 
@@ -131,9 +135,8 @@ def _build_role(spec: Cursor, name: str, inherited_fields: frozenset[str] | None
 
 def split_launcher_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
     """A launcher that runs the command, and workers with the hardware."""
-    shared = frozenset(("image", "env", "data", "workingDir", "container", "pod", "restart"))
-    launcher = _build_role(spec, kind.main_types[0], shared | {"run"})
-    workers = _build_role(spec, "Worker", shared | {"replicas", "hardware", "resources", "shm", "ports"})
+    launcher = _build_role(spec, kind.main_types[0], LAUNCHER_FIELDS)
+    workers = _build_role(spec, "Worker", WORKER_FIELDS)
     count = spec.get("replicas")
     worker_count = count if count.exists else attribute_to((behaviors.SPLIT, spec), 1)
     return [

@@ -14,17 +14,30 @@ from podplan.kinds.common.decompile import (
 )
 from podplan.kinds.common.decompile_run import decompile_command, remove_torchrun, runs_torchrun
 from podplan.kinds.common.decompile_template import decompile_pod_template
-from podplan.kinds.kubeflow.compile import CLEAN_UPS
+from podplan.kinds.kubeflow.compile import CLEAN_UPS, LAUNCHER_FIELDS, WORKER_FIELDS
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 _CLEAN_UP_NAMES = {value: name for name, value in CLEAN_UPS.items()}
 _PROCESS_WORDS = ("auto", "cpu", "gpu")
 
 
+def decompile_mpi_job(spec: Fields, kind: TrainingKind) -> Fields:
+    """The fields of the shortest profile for an MPIJob, as ``decompile_job``."""
+    return decompile_job(spec, kind, processes_field="slotsPerWorker", has_launcher=True)
+
+
 def decompile_job(
-    spec: Fields, kind: TrainingKind, *, processes_field: str = "", takes_torchrun: bool = False
+    spec: Fields,
+    kind: TrainingKind,
+    *,
+    processes_field: str = "",
+    takes_torchrun: bool = False,
+    has_launcher: bool = False,
 ) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """The fields of the shortest profile that comes near to ``spec``.
+
+    With ``has_launcher`` a profile without roles is a launcher that runs the command, and workers.
+    """
     roles = [
         _decompile_role(kind, name, as_mapping(entry))
         for name, entry in as_mapping(spec.get(kind.specs_field)).items()
@@ -34,8 +47,9 @@ def decompile_job(
         for role in roles:
             remove_torchrun(role)
     elastic = _decompile_elastic(spec) if kind.has_elastic_policy else {}
+    merged = _merge_launcher_and_workers(kind, roles) if has_launcher else {}
     return {
-        **_merge_roles(kind, roles, is_elastic=bool(elastic)),
+        **(merged or _merge_roles(kind, roles, is_elastic=bool(elastic))),
         **({"launcher": "torchrun"} if with_torchrun else {}),
         **_decompile_processes(spec.get(processes_field), roles),
         **elastic,
@@ -73,7 +87,27 @@ def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> F
     return merged
 
 
+def _merge_launcher_and_workers(kind: TrainingKind, roles: list[Fields]) -> Fields:
+    """The profile without roles of which compiling makes these two; empty if there is none."""
+    by_name = {role["name"]: role for role in roles}
+    if by_name.keys() != {kind.main_types[0], "Worker"}:
+        return {}
+    launcher, workers = (_drop_name(by_name[name]) for name in (kind.main_types[0], "Worker"))
+    if launcher.pop("replicas", None) != 1 or not isinstance(workers.get("replicas"), int):
+        return {}
+    if not (launcher.keys() <= LAUNCHER_FIELDS and workers.keys() <= WORKER_FIELDS):
+        return {}
+    both = LAUNCHER_FIELDS & WORKER_FIELDS
+    shared, others = ({key: role[key] for key in both & role.keys()} for role in (launcher, workers))
+    return launcher | workers if is_same_data(shared, others) else {}
+
+
+def _drop_name(role: Fields) -> Fields:
+    return {key: value for key, value in role.items() if key != "name"}
+
+
 def _decompile_processes(value: object, roles: list[Fields]) -> Fields:
+    roles = [role for role in roles if role["name"] == "Worker"] or roles  # those that compiling asks
     if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
         return decompile_processes(int(value), roles)
     if isinstance(value, str) and value in _PROCESS_WORDS:

@@ -85,6 +85,8 @@ def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
     leading_type = kind.find_leading_type([kind.normalize_type(key) for key in entries])
     for key, entry in entries.items():
         name = kind.normalize_type(key)
+        if key == name and any(other != key and kind.normalize_type(other) == name for other in entries):
+            continue  # the operator writes the type in other letters over this one
         replicas, default = entry.get("replicas"), kind.default_replicas.get(name, 1)
         why = behaviors.DEFAULT_REPLICAS if default else behaviors.DEFAULT_WORKERS_MPI
         count = int(replicas.value_or(default))
@@ -101,14 +103,17 @@ def present_causes(*causes: Cause) -> tuple[Cause, ...]:
 
 
 def is_ignored(job: Job) -> bool:
-    """Whether the operator creates nothing: the job is suspended, has failed or has another controller."""
+    """Whether the operator creates nothing: the job is suspended or has another controller."""
     policy = job.spec.get("runPolicy")
     if policy.get("suspend").value is True and not job.options.resumed:
         return True
-    if int(policy.get("backoffLimit").value_or(0)) < 0:
-        return True
     manager = policy.get("managedBy")
     return job.kind.has_manager and manager.exists and manager.value != OWN_MANAGER
+
+
+def fails_at_once(job: Job) -> bool:
+    """Whether the job has failed before the operator creates its Pods."""
+    return int(job.spec.get("runPolicy", "backoffLimit").value_or(0)) < 0
 
 
 def build_name(job: Job, replica_type: ReplicaType) -> Indexed:

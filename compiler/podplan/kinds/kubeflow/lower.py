@@ -7,7 +7,7 @@ from functools import partial
 
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_job, is_ignored
+from podplan.kinds.kubeflow.job import Job, ReplicaType, build_job, fails_at_once, is_ignored
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_pods
 from podplan.kinds.kubeflow.services import build_services
@@ -23,11 +23,17 @@ def lower_job(
     build_parts: BuildParts,
     build_others: Callable[[Job], list[ReplicaGroup]] | None = None,
 ) -> list[ReplicaGroup]:
-    """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes."""
+    """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes.
+
+    The operator makes the latter first, so also for a job that fails at once.
+    """
     job = build_job(cr, kind, options)
-    if is_ignored(job) or not job.types:
+    if is_ignored(job):
         return []
-    groups = [*build_pod_groups(job), *(build_others(job) if build_others else ())]
+    others = build_others(job) if build_others else []
+    if fails_at_once(job):
+        return others
+    groups = [*build_pod_groups(job), *others]
     for replica_type in job.types:
         groups += build_services(job, replica_type)
     for replica_type in job.types:

@@ -60,14 +60,14 @@ def build_pod_groups(job: Job) -> list[ReplicaGroup]:
     is_volcano = scheduler == VOLCANO
     member, member_origins = _count_members(job, policy)
     spec: dict[str, Any] = {
-        "minMember": attribute_to(member_origins, member),
+        "minMember": attribute_to(member_origins, member) if member else None,
         "minResources": _build_min_resources(job, policy, member),
     }
     if is_volcano:
         queue = policy.get("queue")
         default = attribute_to(present_causes(behaviors.VOLCANO_QUEUE, policy, job.spec), "default")
         spec["queue"] = queue if queue.value else default
-        spec["priorityClassName"] = policy.get("priorityClass")
+        spec["priorityClassName"] = policy.get("priorityClass") if policy.get("priorityClass").value else None
     else:
         spec["scheduleTimeoutSeconds"] = policy.get("scheduleTimeoutSeconds")
     annotations = job.cr.get("metadata", "annotations")

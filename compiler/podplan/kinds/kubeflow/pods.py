@@ -10,7 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common import go_serialization
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
-from podplan.kinds.common.go_serialization import write_env, write_ports
+from podplan.kinds.common.go_serialization import write_env, write_ports, write_volumes
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -88,6 +88,7 @@ def build_pods(
             spec,
             pod_range.start,
             pod_range.replicas,
+            replica_type.template.get("metadata", "finalizers"),
         )
 
 
@@ -99,8 +100,9 @@ def build_pod_group(
     spec: TracedMap,
     start: int = 0,
     count: int = 1,
+    finalizers: Cursor | None = None,
 ) -> ReplicaGroup:
-    """Pods with this name and spec, and the metadata of their template."""
+    """Pods with this name and spec, and the labels and annotations of their template."""
     template = replica_type.template.get("metadata")
     written_labels, written_annotations = template.get("labels"), template.get("annotations")
     labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
@@ -114,7 +116,7 @@ def build_pod_group(
         )
         if annotations
         else None,
-        finalizers=template.get("finalizers"),
+        finalizers=finalizers,
     )
     tree = attribute_to(
         (replica_type.entry, behaviors.POD),
@@ -185,7 +187,10 @@ def build_pod_spec(
 ) -> TracedMap:
     """The spec of the template with containers, restart policy and scheduler as the operator sets them."""
     template = replica_type.template.get("spec")
-    tree: TracedMap = {**template.fields(), **fields, "containers": containers}
+    tree: TracedMap = {**template.fields(), "containers": containers}
+    if "volumes" in tree:
+        tree["volumes"] = write_volumes(template.get("volumes"), behaviors.QUANTITY)
+    tree |= fields
     written = template.get("initContainers").entries()
     if written or init_containers:
         tree["initContainers"] = [

@@ -46,6 +46,11 @@ BEHAVIORS = EndingBehaviors(
         "value), each with its Service",
     ),
     time_to_live=_verified("time-to-live", "ttlSecondsAfterFinished deletes the job itself after its end"),
+    no_end_time=_documented(
+        "no-end-time",
+        "a job that fails by an exit code below 128 with ExitCode gets no completionTime (recorded), and the "
+        "operator cannot count its time to live (source)",
+    ),
     suspend=_verified("suspend", "a suspended job has no Pods, no Services and no PodGroup"),
     empty_main=_verified("empty-main", "a job whose main replica type has replicas: 0 succeeds at once"),
     empty_workers=_documented(
@@ -72,7 +77,7 @@ def build_status_rules(
     kind: TrainingKind, messages: dict[str, str] | None = None, **answers: Any
 ) -> EndingRules:
     """The rules of a kind; ``messages`` and ``answers`` are those that are its own."""
-    values = {"failed_pods": _RECREATED, **answers}
+    values = {"failed_pods": _RECREATED, "keeps_time_of_final_code": False, **answers}
     return EndingRules(
         behaviors=BEHAVIORS,
         main_types=kind.main_types,

@@ -18,7 +18,8 @@ class TrainingKind(NamedTuple):
     ``restart_policy`` is the default of ``restart_policies``.
     ``splits_replicas``: a profile without roles has one replica of the main type. ``has_main_worker``:
     without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
-    too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller.
+    too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller, which is
+    immutable with ``keeps_manager``.
 
     ``has_queue_integration``: Kueue can queue the jobs.
     ``traits`` are those that not all these kinds have (podplan.kinds.traits).
@@ -43,6 +44,7 @@ class TrainingKind(NamedTuple):
     splits_replicas: bool = False
     has_open_types: bool = False
     has_manager: bool = True
+    keeps_manager: bool = False
     has_webhook: bool = True
     has_queue_integration: bool = True
     required_types: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ _WEBHOOK = "the webhook of the training operator refuses the job"
 _OPERATOR = "the training operator refuses the job when it takes it up, and tries again without end"
 _LOOP = "the training operator would create and delete the Pod without end"
 _CRASH = "the training operator panics"
+_BOUNDS = ("minReplicas", "maxReplicas")
 
 
 class _Entry(NamedTuple):
@@ -97,6 +98,7 @@ def _validate_types(
 
 def _validate_entry(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
     yield from _validate_replicas(kind, entry, is_leading)
+    yield from _validate_restart_policy(kind, entry)
     template = entry.data.get("template")
     spec = template.get("spec") if isinstance(template, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
@@ -109,6 +111,17 @@ def _validate_entry(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iter
         help = f"write name: {kind.container}"
         single_path = (*path, 0, "name") if len(written) == 1 and written[0] else path
         yield Diagnostic("SCHEMA004", message, single_path, on_key=single_path == path, help=help)
+
+
+def _validate_restart_policy(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
+    """A policy of the operator alone in other letters; the API server reports others in the Pod."""
+    policy = entry.data.get("restartPolicy")
+    if not isinstance(policy, str) or policy in kind.restart_policies or policy.lower() != "exitcode":
+        return
+    message = f'restartPolicy "{policy}" is passed on to the Pods, and the API server refuses them'
+    yield Diagnostic(
+        "SCHEMA004", message, (*entry.path, "restartPolicy"), help="write ExitCode, which the operator knows"
+    )
 
 
 def _validate_replicas(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
@@ -148,7 +161,9 @@ def _validate_elastic_policy(
     policy, path = spec.get("elasticPolicy"), ("spec", "elasticPolicy")
     if not kind.has_elastic_policy or not isinstance(policy, dict):
         return
-    if not any(entry.type == "Worker" for entry in entries):
+    # With a bound of its own the operator does not look for the workers' number.
+    needs_worker = not kind.panics_without_worker or all(policy.get(name) is None for name in _BOUNDS)
+    if needs_worker and not any(entry.type == "Worker" for entry in entries):
         effect = (
             _CRASH + ", and with it every job of the cluster stops"
             if kind.panics_without_worker

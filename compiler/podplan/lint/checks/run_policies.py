@@ -12,7 +12,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
-from podplan.kinds.spec import find_other_manager
+from podplan.kinds.spec import find_named_manager
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -129,15 +129,24 @@ def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def unknown_task_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A replica type that the controller does not know. Values: ``type``, ``known``, ``hint``."""
+    """A replica type that the controller does not know, or drops. Values: ``type``, ``problem``."""
     kind_spec = find_kind_spec(target.job)
     known = kind_spec.known_replica_types if kind_spec is not None else ()
     spellings = {name.lower() for name in known}
-    for replica_spec in get_replica_specs(target.job):
-        if replica_spec.type.lower() not in spellings:
-            hint = suggest_name(replica_spec.type, list(known))
-            values = {"type": replica_spec.type, "known": ", ".join(known), "hint": hint}
-            yield Violation(replica_spec.path, values)
+    replica_specs = get_replica_specs(target.job)
+    for replica_spec in replica_specs:
+        written = replica_spec.type
+        others = [one.type for one in replica_specs if one.type != written]
+        same = next((name for name in others if name.lower() == written.lower()), "")
+        if written.lower() not in spellings:
+            hint = suggest_name(written, list(known))
+            hint_text = f"did you mean {hint}? " if hint else ""
+            problem = f"does not exist; {hint_text}the types are {', '.join(known)}"
+        elif written in known and same:
+            problem = f"has no effect: {same} is the same type, and the controller takes that one"
+        else:
+            continue
+        yield Violation(replica_spec.path, {"type": written, "problem": problem})
 
 
 @check()
@@ -197,9 +206,14 @@ def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check()
 def unknown_manager(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A controller that does not exist. Values: ``manager``, ``known``."""
+    """A controller that does not run the job. Values: ``manager``, ``known``, ``effect``."""
     kind_spec = find_kind_spec(target.job)
-    manager = find_other_manager(kind_spec, target.data) if kind_spec is not None else ""
-    if kind_spec is not None and manager and manager not in kind_spec.managers:
-        values = {"manager": manager, "known": " or ".join(kind_spec.managers)}
+    if kind_spec is None:
+        return
+    known, effect = kind_spec.managers, "which no controller is: nothing ever happens to the job"
+    if has_trait(target.job, "manager-ignored"):
+        known, effect = known[:1], "which the operator does not read: it runs the job all the same"
+    manager = find_named_manager(kind_spec, target.data)
+    if manager and manager not in known:
+        values = {"manager": manager, "known": " or ".join(known), "effect": effect}
         yield Violation((*kind_spec.run_policy_path, "managedBy"), values)

@@ -87,6 +87,7 @@ def decompile_cr(cr: TracedDocument | Document | Data) -> DecompiledJob:
     diagnostics = find_refusals(data)
     if any(problem.rule == "PROF025" for problem in diagnostics):
         return DecompiledJob({}, (), diagnostics, {})
+    from podplan.rendering.header import HEADER_PREFIX
     from podplan.tools.importer.comment_placement import move_comments
     from podplan.tools.importer.comments import extract_comments
 
@@ -109,6 +110,7 @@ def decompile_cr(cr: TracedDocument | Document | Data) -> DecompiledJob:
     moved_comments = [
         comment._replace(path=apply_moves(comment.path, normalized.moves))
         for comment in (extract_comments(document, top) if document is not None else ())
+        if not comment.text.startswith(HEADER_PREFIX)
     ]
     return DecompiledJob(profile, tuple(move_comments(moved_comments, profile)), diagnostics, known_cr)
 

@@ -37,13 +37,15 @@ class FailedPod(NamedTuple):
 class Ending(NamedTuple):
     """How a job ends: the phase, the message of the condition, and the decision.
 
-    Without ``has_run`` it ends before the controller reports that it runs.
+    Without ``has_run`` it ends before the controller reports that it runs. ``is_final_code`` is true of the
+    end by an exit code after which ExitCode creates no Pod again.
     """
 
     phase: str
     message: str
     decision: Decision
     has_run: bool = True
+    is_final_code: bool = False
 
 
 def reconcile_by_endings(job: ObservedJob) -> StatusResult:
@@ -82,7 +84,8 @@ def _decide_failed_pod(job: ObservedJob, replica: ObservedReplica) -> FailedPod:
     written = get_at(job.cr, path)
     policy = written if isinstance(written, str) else rules.default_restart_policy
     action = rules.failed_pods.get(policy, "fail")
-    is_final = policy == "ExitCode" and (replica.exit_code or 0) < rules.first_retried_code
+    code = replica.exit_code  # without one the operator takes a number above all codes
+    is_final = policy == "ExitCode" and code is not None and code < rules.first_retried_code
     if is_final:
         action = "fail"
     return FailedPod(replica, policy, action, path if written is not None else ())
@@ -187,7 +190,8 @@ def _find_failure(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> Ending 
     text = f"the job fails with {first.replica.short_name}, which {describe_end(first.replica)}"
     replicas = tuple(one.replica for one in same)
     decision = Decision("failure", text, rules.behaviors.failure, replicas, first.path)
-    return Ending("Failed", _format_message(job, name, first.replica.type, len(same)), decision)
+    message = _format_message(job, name, first.replica.type, len(same))
+    return Ending("Failed", message, decision, is_final_code=name == "failing")
 
 
 def _explain_failed_pods(
@@ -211,7 +215,8 @@ def _explain_failed_pods(
 def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) -> StatusResult:
     rules = job.ending_rules
     removed = {one.replica.name for one in failed_pods if one.action == "delete"}
-    deleted, clean_up = _decide_clean_up(job, removed)
+    is_timeless = ending.is_final_code and not rules.keeps_time_of_final_code
+    deleted, clean_up = _decide_clean_up(job, removed, is_timeless)
     gone = removed | {one.name for one in deleted}
     decisions = (*_explain_failed_pods(job, failed_pods, True), ending.decision, *clean_up)
     reason = rules.failed_reason if ending.phase == "Failed" else ending.phase
@@ -246,9 +251,12 @@ def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) 
 
 
 def _decide_clean_up(
-    job: ObservedJob, removed: Collection[str]
+    job: ObservedJob, removed: Collection[str], is_timeless: bool
 ) -> tuple[list[ObservedReplica], list[Decision]]:
-    """Return the replicas that the end of a job deletes beside those already ``removed``, and why."""
+    """Return the replicas that the end of a job deletes beside those already ``removed``, and why.
+
+    ``is_timeless`` is true of an end of which the controller does not keep the time.
+    """
     behaviors, path = job.ending_rules.behaviors, _policy_path(job, "cleanPodPolicy")
     clean_up = job.kind_spec.clean_up
     if get_at(job.cr, path) is None and clean_up is not None and clean_up.other_field:
@@ -279,14 +287,13 @@ def _decide_clean_up(
     seconds = _get_policy(job, "ttlSecondsAfterFinished")
     if isinstance(seconds, int):
         when = "at once" if seconds == 0 else f"{seconds} s after its end"
+        text = f"the job itself is deleted {when}, with all that is left of it"
+        behavior = behaviors.time_to_live
+        if is_timeless and behaviors.no_end_time is not None:
+            text = "the job itself is never deleted: it has no completionTime"
+            behavior = behaviors.no_end_time
         decisions.append(
-            Decision(
-                "clean-up",
-                f"the job itself is deleted {when}, with all that is left of it",
-                behaviors.time_to_live,
-                (),
-                _policy_path(job, "ttlSecondsAfterFinished"),
-            )
+            Decision("clean-up", text, behavior, (), _policy_path(job, "ttlSecondsAfterFinished"))
         )
     return deleted, decisions
 

@@ -11,5 +11,13 @@ KIND = TrainingKind(
     port_name="jaxjob-port",
     port=6666,
     has_manager=False,
-    traits=frozenset(("exit-code-restarts", "exit-code-unlimited", "succeeds-without-main")),
+    traits=frozenset(
+        (
+            "exit-code-restarts",
+            "exit-code-unlimited",
+            "manager-ignored",
+            "manager-unchecked",
+            "succeeds-without-main",
+        )
+    ),
 )

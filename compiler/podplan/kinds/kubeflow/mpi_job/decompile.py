@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from podplan.kinds.common.decompile import Fields
-from podplan.kinds.kubeflow.decompile import decompile_job
+from podplan.kinds.kubeflow.decompile import decompile_mpi_job
 from podplan.kinds.kubeflow.mpi_job.constants import KIND
 
 
 def decompile(spec: Fields) -> Fields:
     """The fields of the shortest profile that comes near to ``spec``."""
-    return decompile_job(spec, KIND, processes_field="slotsPerWorker")
+    return decompile_mpi_job(spec, KIND)

@@ -9,7 +9,7 @@ from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields
-from podplan.kinds.common.go_serialization import write_env
+from podplan.kinds.common.go_serialization import write_env, write_volumes
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
@@ -19,6 +19,7 @@ from podplan.kinds.kubeflow.job import (
     build_main_label,
     build_metadata,
     build_name,
+    fails_at_once,
     is_ignored,
     present_causes,
 )
@@ -45,7 +46,7 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
     """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
     job = build_job(cr, KIND, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")
-    if is_ignored(job) or launcher is None:
+    if is_ignored(job) or fails_at_once(job) or launcher is None:
         return []
     return [
         *build_pod_groups(job),
@@ -190,7 +191,9 @@ def _mount(container: dict[str, Any], replica_type: ReplicaType, *mounts: tuple[
 
 
 def _add_volumes(replica_type: ReplicaType, volumes: list[Traced]) -> dict[str, Any]:
-    return {"volumes": [*replica_type.template.get("spec", "volumes").entries(), *volumes]}
+    written = write_volumes(replica_type.template.get("spec", "volumes"), behaviors.QUANTITY)
+    entries = written.value if isinstance(written, Traced) else written.entries()
+    return {"volumes": [*entries, *volumes]}
 
 
 def _build_config_volume(job: Job, replica_type: ReplicaType, files: tuple[str, ...]) -> Traced:

@@ -14,6 +14,7 @@ KIND = TrainingKind(
     has_main_worker=False,
     has_elastic_policy=True,
     panics_without_worker=True,
+    keeps_manager=True,
     traits=frozenset(
         (
             "exit-code-restarts",

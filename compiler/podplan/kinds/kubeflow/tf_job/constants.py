@@ -13,6 +13,7 @@ KIND = TrainingKind(
     has_open_types=True,
     exclusive_types=("Chief", "Master"),
     panics_below_zero=True,
+    keeps_manager=True,
     traits=frozenset(
         (
             "exit-code-restarts",

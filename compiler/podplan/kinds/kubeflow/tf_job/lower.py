@@ -50,8 +50,9 @@ def _build_sparse_config(job: Job, replica_type: ReplicaType) -> _Pieces:
     if replica_type.name == "PS":
         cluster: _Pieces = ['"worker":{},"ps":[', *own, "]"]
     elif replica_type.name == "Worker":
-        addresses = _list_addresses(job, servers) if servers else []
-        cluster = ['"worker":{"', Indexed((0,)), '":', *own, '},"ps":[', *addresses, "]"]
+        # Without the type PS the operator has no list, which Go writes as null.
+        addresses = ["[", *_list_addresses(job, servers), "]"] if servers else ["null"]
+        cluster = ['"worker":{"', Indexed((0,)), '":', *own, '},"ps":', *addresses]
     else:
         cluster = ['"worker":{},"ps":[]']
     return ['{"cluster":{', *cluster, "}", *_build_task(replica_type), "}"]

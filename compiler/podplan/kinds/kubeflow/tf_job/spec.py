@@ -13,6 +13,7 @@ SPEC = build_spec(
             "failed": "{kind} {namespace}/{job} has failed because {count} {type} replica(s) failed.",
         },
         "first_worker_decides": True,
+        "keeps_time_of_final_code": True,
         "all_workers_field": "successPolicy",
         "tolerant_field": "enableDynamicWorker",
     },

@@ -14,6 +14,7 @@ KIND = TrainingKind(
     single_types=("Master",),
     written_single_types=("Master",),
     splits_replicas=True,
+    keeps_manager=True,
     traits=frozenset(
         (
             "exit-code-restarts",
