@@ -20,6 +20,7 @@ from podplan.lint.analysis.jobs import (
     build_name_summary,
     find_kind_spec,
     find_written_path,
+    has_trait,
 )
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.location import locate
@@ -44,6 +45,8 @@ def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[V
     """
     job = target.job
     if job.cr is None or get_text(get_mapping(job.cr.data, "metadata"), "uid"):
+        return
+    if has_trait(job, "own-name-rules"):
         return
     kind_spec = find_kind_spec(job)
     has_suffix = (

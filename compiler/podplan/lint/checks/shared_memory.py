@@ -89,7 +89,7 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
         or get_mapping(group.doc.data, "spec").get("hostIPC") is True
     ):
         return
-    if only_launches(target.job, group):
+    if only_launches(target.job, group) or has_trait(target.job, "shm-by-controller"):
         return
     path, container = training_container
     mount = _find_shm_mount(group, container)

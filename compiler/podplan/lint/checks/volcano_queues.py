@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.lint.analysis.jobs import find_pod_group, format_list, queue_of
+from podplan.lint.analysis.jobs import find_pod_group, format_list, namespace_of, queue_of
 from podplan.lint.analysis.resources import format_amount
 from podplan.lint.checks.gangs import sum_smallest_requests
 from podplan.lint.checks.registration import check
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Volcano creates these itself.
 DEFAULT_QUEUE = "default"
 OWN_QUEUES = (DEFAULT_QUEUE, "root")
+# Examples are written there for clusters of others, whose queue of that name has no or another capability.
+_NAMESPACES_OF_EXAMPLES = ("", "default")
 
 
 def is_of_volcano(gang: ReplicaGroup) -> bool:
@@ -77,8 +79,11 @@ def gang_over_capability(target: Target, _params: Mapping[str, Any]) -> Iterator
     gang, cluster = find_pod_group(target.job), target.job.cluster
     if gang is None or cluster is None or not cluster.volcano_queues or not is_of_volcano(gang):
         return
+    name = queue_of(gang) or DEFAULT_QUEUE
+    if name == DEFAULT_QUEUE and namespace_of(target.job) in _NAMESPACES_OF_EXAMPLES:
+        return
     members = gang.doc.data["spec"].get("minMember", 1)
-    for queue in iter_lineage(queue_of(gang) or DEFAULT_QUEUE, list_clear_queues(cluster)):
+    for queue in iter_lineage(name, list_clear_queues(cluster)):
         for resource, limit in queue.capability.items():
             requested, sum_text = sum_smallest_requests(target.job.pods, members, resource)
             if requested > limit:
