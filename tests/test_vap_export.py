@@ -100,7 +100,7 @@ def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: di
         # Their Pods have no label of a job, and owner references only in a cluster.
         thing = example["object"]
         if (
-            str(thing.get("apiVersion", "")).startswith(("kubeflow.org/", "batch/v1"))
+            str(thing.get("apiVersion", "")).startswith(("kubeflow.org/", "batch/v1", "jobset.x-k8s.io/"))
             or thing.get("kind") == "BeamJob"
         ):
             continue
