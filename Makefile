@@ -107,6 +107,7 @@ $(IMAGE)/.installed: pyproject.toml
 
 $(IMAGE)/.frameworks: $(IMAGE)/.installed
 	$(IMAGE)/bin/python -m pip install --quiet --group conformance-frameworks
+	$(IMAGE)/bin/python -m pip install --quiet --no-deps --prefix $(IMAGE)/impi --group conformance-impi
 	@touch $@
 
 conformance: $(STAMP) $(IMAGE)/$(if $(findstring --short,$(ARGS)),.installed,.frameworks) ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page

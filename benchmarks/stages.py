@@ -18,7 +18,7 @@ from typing import Any
 
 # stage -> the functions that it begins in, by the module that calls them, or their class
 BORDERS = {
-    "read": ["podplan.workspace.file_loader.parse_yaml", "podplan.workspace.parse_yaml"],
+    "read": ["podplan.workspace.file_loader.parse_yaml", "podplan.workspace.source_reader.parse_yaml"],
     "extend": ["podplan.profile.resolve.resolve_profile"],
     "compile": ["podplan.kinds.compilation.compile_profile"],
     "lower": ["podplan.kinds.registry.lower_cr"],

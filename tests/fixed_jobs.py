@@ -17,10 +17,10 @@ from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.schema import validate_cr
 from podplan.schema.pruning import prune_unknown_fields
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.workspace.file_loader import load_file
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 Texts = dict[str, str]

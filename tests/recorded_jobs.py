@@ -7,8 +7,8 @@ from typing import Any
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import LoweringOptions
 from podplan.pipeline import JobPlan, PipelineSettings, lower_plan
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_document
+from podplan.workspace.loader import Loader
 
 DROPPED_FIELD = "SCHEMA012"
 

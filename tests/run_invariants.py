@@ -12,7 +12,7 @@ from podplan.core.findings import Finding, Location, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.pipeline import PipelineSettings
 from podplan.tools.fixer import FixResult, fix_texts
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK
 

@@ -81,6 +81,10 @@ OF_VARIABLES: dict[str, dict[str, str]] = {
     "variable of a CR that is a map": cr("env: [{name: HF_TOKEN, value: {a: MARK}}]"),
     "variable of a CR with a misspelt field": cr("env: [{name: HF_TOKEN, valu: MARK}]"),
     "variable of a CR with an unknown field": cr("env: [{name: HF_TOKEN, value: MARK, extra: MARK}]"),
+    "variable of a CR with a misspelt name": cr("env: [{Nme: HF_TOKEN, value: MARK}]"),
+    "variable of a CR with two misspelt fields": cr("env: [{nam: HF_TOKEN, vlue: MARK}]"),
+    "variable of a CR with a list of names": cr("env: [{name: [HF_TOKEN], value: MARK}]"),
+    "variable of a CR with a map as its name": cr("env: [{name: {HF_TOKEN}, value: MARK}]"),
     "variables of a CR as a map": cr("env: {HF_TOKEN: MARK}"),
     "variables of a CR as text": cr("env: [HF_TOKEN=MARK]"),
     "variables under a wrong name": cr("environment: [{name: HF_TOKEN, value: MARK}]"),
@@ -109,6 +113,7 @@ OF_TEXTS: dict[str, dict[str, str]] = {
     "option": cr("args: [--api-key=MARK, MARK], lifecycle: 1"),
     "option and its value": cr("args: [--api-key, MARK], lifecycle: 1"),
     "shell": in_shell("export A_TOKEN=MARK;"),
+    "login in a script": in_shell("docker login -u me -p MARKMARK;"),
     "header": cr("args: ['curl -H \"Authorization: Bearer MARK\" x'], lifecycle: 1"),
     "URL": cr("env: [{name: X, value: 'pg://me:MARK@db/a'}], args: ['http://me:MARK@h/'], lifecycle: 1"),
     "private key": cr(f'env: [{{name: X, value: "{KEY}"}}], lifecycle: 1'),
@@ -148,6 +153,7 @@ OF_BROKEN_YAML: dict[str, dict[str, str]] = {
     "repeated key": broken("DB_PASSWORD: {a: MARK, a: MARK, b: *MARK}"),
     "flow map": profile("  env: {DB_PASSWORD: MARK, X: [}\n"),
     "entry of a list": cr("env: [{value: MARK, name: HF_TOKEN, valu: MARK]"),
+    "entry of a list with a misspelt name": cr("env: [{value: MARK, Nme: HF_TOKEN, valu: MARK]"),
     "entry over lines": {
         "job.yaml": CR.replace(
             "]}\n",

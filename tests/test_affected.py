@@ -189,6 +189,7 @@ TWO_JOBS = "\n---\n".join(
 )
 
 
+@pytest.mark.long
 def test_what_is_not_evaluated_would_not_be_reported(
     gallery: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ PACKAGE = TOP / "compiler" / "podplan"
 PAGE = (TOP / "docs" / "architecture.md").read_text(encoding="utf-8")
 TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.MULTILINE | re.DOTALL)
 # Named in the paragraph after the table.
-OF_DATA = {"core/bundled.py", "starter/"}
+OF_DATA = {"core/package_data.py", "starter/"}
 
 
 def named(text: str) -> set[str]:
@@ -41,7 +41,7 @@ def test_every_package_is_described_in_the_order_of_the_layers() -> None:
 def test_building_blocks_of_kinds_are_described() -> None:
     kinds = PACKAGE / "kinds"
     shared = {f"common/{path.stem}" for path in (kinds / "common").glob("[a-z]*.py")}
-    for family in ("t9k", "kubeflow", "declared"):
+    for family in ("t9k", "kubeflow", "workload_mapping"):
         shared |= {f"{family}/{path.stem}" for path in (kinds / family).glob("[a-z]*.py")}
     shared.add("t9k/behaviors/")
     shared |= {path.stem for path in kinds.glob("[a-z]*.py")} - {"registry", "spec"}

@@ -121,5 +121,15 @@ def test_the_figures_of_the_seventh_set() -> None:
     assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in " ".join(readme.split())
 
 
+def test_the_figures_of_the_eighth_set() -> None:
+    folder = AUDIT / "eighth"
+    mistakes = load_mistakes(folder)
+    found = [one for one in mistakes if not one.not_found]
+    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (72, 72, 44)
+    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
+    assert "60 of its 72 mistakes" in readme
+    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in readme
+
+
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]

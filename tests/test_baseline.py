@@ -26,7 +26,7 @@ from podplan.lint.rule_selection import RuleSelection
 from podplan.lint.stable_identity import SECRET_VALUE_RULES, build_anchor
 from podplan.pipeline import PipelineSettings
 from podplan.redaction.redactor import Redactor
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from tests.command import Run, podplan
 from tests.thoroughness import examples

@@ -290,7 +290,7 @@ def test_the_digits_of_an_unknown_uid_are_no_difference(
     Path("dump.yaml").write_text(yaml.safe_dump_all(items))
     said = compare()
     assert (said.code, said.out.partition(":")[0], said.err) == (CLEAN, "equal", "")
-    assert 'no uid is told, so "' in said.out
+    assert 'no uid is given, so "' in said.out
 
 
 def test_digits_that_are_none_are_left_alone() -> None:
@@ -413,6 +413,22 @@ def test_secrets_are_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert "aHVudGVyMg" not in compare(*arguments).out
 
 
+def test_a_dump_without_the_job_is_of_a_job_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside(COMPARED / "pytorch_torchrun", tmp_path, monkeypatch)
+    named = podplan("lower", "cr.yaml", "--compare", "dump.yaml")
+    assert podplan("lower", "--compare", "dump.yaml").out == named.out
+    Path("cr.yaml").unlink()
+    for flag in ("--compare", "--from"):
+        missing = podplan("lower", flag, "dump.yaml")
+        assert (missing.code, missing.out) == (3, "")
+        assert missing.err.endswith(
+            "; name the file with the job, or let kubectl print the job too:"
+            " kubectl get JOBS,pods,services,configmaps,podgroups -o yaml\n"
+        )
+
+
 def test_a_dump_with_the_job_needs_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = FIXTURES / "compare" / "pytorch_torchrun"
     cr, objects = (
@@ -430,11 +446,59 @@ def test_a_dump_with_the_job_needs_no_source(tmp_path: Path, monkeypatch: pytest
             ("cr.yaml", "--compare", "dump.yaml"),
             ("--from", "dump.yaml"),
             ("--from", "dump.yaml", "--job", cr[0]["metadata"]["name"]),
+            ("--compare", "dump.yaml"),
         )
     )
     assert compared.code == 1
     for one in taken:
         assert (one.code, json.loads(one.out)["settings"]) == (1, json.loads(compared.out)["settings"])
+    missing = podplan("lower", "--compare", "dump.yaml", "--job", "nobody")
+    assert missing.err.startswith('podplan: dump.yaml: there is no job "nobody"; there are ')
     missing = podplan("lower", "--from", "dump.yaml", "--job", "nobody")
     assert missing.code == WRONG
     assert missing.err.startswith('podplan: dump.yaml: there is no job "nobody"; there are ')
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: nightly, namespace: vision, uid: u-set}
+spec:
+  replicatedJobs:
+  - name: worker
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        completionMode: Indexed
+        template:
+          spec: {restartPolicy: Never, containers: [{name: main, image: "registry.example.com/train:1"}]}
+"""
+
+
+def test_pods_of_jobs_that_the_job_owns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cr.yaml").write_text(JOB_SET)
+    lowered = parse_yaml(podplan("lower", "cr.yaml").out.encode(), "lowered.yaml").documents
+    items = [parse_yaml(JOB_SET.encode(), "cr.yaml").documents[0].data]
+    for number, one in enumerate(one.data for one in lowered):
+        metadata = one["metadata"] | {"namespace": "vision"}
+        if one["kind"] == "Pod":
+            metadata |= {"name": f"{metadata['generateName']}x{number}"}
+            metadata |= {"finalizers": ["batch.kubernetes.io/job-tracking"]}
+            metadata["labels"] = metadata["labels"] | {"batch.kubernetes.io/controller-uid": "u-job"}
+            owner = ("batch/v1", "Job", "nightly-worker-0", "u-job")
+        else:
+            owner = ("jobset.x-k8s.io/v1alpha2", "JobSet", "nightly", "u-set")
+        keys = ("apiVersion", "kind", "name", "uid")
+        flags = {"controller": True, "blockOwnerDeletion": True}
+        metadata["ownerReferences"] = [dict(zip(keys, owner, strict=True)) | flags]
+        items.append(one | {"metadata": metadata})
+    page = {"apiVersion": "v1", "kind": "List", "items": items}
+    Path("dump.yaml").write_text(emit_document(page), encoding="utf-8")
+    for arguments in (("cr.yaml", "--compare", "dump.yaml"), ("--compare", "dump.yaml")):
+        compared = podplan("lower", *arguments)
+        assert (compared.code, compared.err) == (0, ""), compared.out
+    Path("dump.yaml").write_text(Path("dump.yaml").read_text().replace("train:1", "train:2"))
+    assert podplan("lower", "--compare", "dump.yaml").code == 0, "the CR in the dump has that image, too"
+    assert "train:2" in podplan("lower", "cr.yaml", "--compare", "dump.yaml").out

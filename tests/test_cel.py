@@ -12,11 +12,11 @@ from podplan.core.limits import MAX_CEL_LENGTH, LimitExceeded
 from podplan.lint.cel import sandbox
 from podplan.lint.cel.rules import (
     CelRules,
+    CelVerdict,
     ExpressionError,
     NamedExpression,
     Validation,
     ValidationFailure,
-    Verdict,
 )
 from podplan.lint.cel.sandbox import evaluate_rules, find_compile_errors, require_extra
 from podplan.lint.cel.text import iter_object_paths, rename_variable
@@ -62,25 +62,27 @@ TRUE = (
 )
 
 
-def judged(expression: str, object_: Any = None, *variables: tuple[str, str], message: str = "") -> Verdict:
+def judged(
+    expression: str, object_: Any = None, *variables: tuple[str, str], message: str = ""
+) -> CelVerdict:
     rules = CelRules((Validation(expression, message),), tuple(NamedExpression(*one) for one in variables))
     return evaluate_rules(rules, {"object": object_})
 
 
 @pytest.mark.parametrize("expression", TRUE)
 def test_a_true_expression(expression: str) -> None:
-    assert judged(expression) == Verdict()
+    assert judged(expression) == CelVerdict()
 
 
 def test_variables_are_worked_out_in_order_and_may_be_optionals_and_quantities() -> None:
     variables = (("a", "object.?a"), ("b", "variables.a.?b"), ("q", "quantity('1')"))
-    assert judged("variables.b.orValue(3) == 3", {}, *variables) == Verdict()
-    assert judged("variables.b.value() == 4", {"a": {"b": 4}}, *variables) == Verdict()
-    assert judged("variables.q.isLessThan(quantity('2'))", {}, *variables) == Verdict()
+    assert judged("variables.b.orValue(3) == 3", {}, *variables) == CelVerdict()
+    assert judged("variables.b.value() == 4", {"a": {"b": 4}}, *variables) == CelVerdict()
+    assert judged("variables.q.isLessThan(quantity('2'))", {}, *variables) == CelVerdict()
 
 
 def test_a_variable_may_fail_as_long_as_nothing_uses_it() -> None:
-    assert judged("variables.x == 1 || true", {}, ("x", "object.a")) == Verdict()
+    assert judged("variables.x == 1 || true", {}, ("x", "object.a")) == CelVerdict()
     (fault,) = judged("variables.y == 1", {}, ("x", "object.a"), ("y", "variables.x")).errors
     assert fault == ExpressionError(
         ("variables", 0, "expression"), 'there is no "a" here; ask with has() or .? first'
@@ -98,7 +100,7 @@ def test_match_conditions_end_the_matter_even_beside_one_that_fails() -> None:
     only = CelRules((Validation("false"),), (), (failing,))
     both = CelRules((Validation("false"),), (), (failing, false))
     assert evaluate_rules(only, {"object": {}}).errors[0].path == ("matchConditions", 0, "expression")
-    assert evaluate_rules(both, {"object": {}}) == Verdict()
+    assert evaluate_rules(both, {"object": {}}) == CelVerdict()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_a_message_expression_gives_the_sentence_or_nothing() -> None:
 
 
 def test_numbers_are_what_the_api_server_decodes() -> None:
-    assert judged("object.big > 1.0e18 && type(object.big) == double", {"big": 2**70}) == Verdict()
+    assert judged("object.big > 1.0e18 && type(object.big) == double", {"big": 2**70}) == CelVerdict()
 
 
 def itself() -> dict[str, Any]:
@@ -172,7 +174,7 @@ def itself() -> dict[str, Any]:
 def test_a_bound_is_a_sentence_and_the_next_one_is_judged(expression: str, object_: Any) -> None:
     with pytest.raises(LimitExceeded, match=r"; "):
         judged(expression, object_)
-    assert judged("true") == Verdict()
+    assert judged("true") == CelVerdict()
 
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +195,7 @@ def test_a_crash_of_the_evaluator_is_a_bound(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(LimitExceeded):
         judged("true")
     monkeypatch.undo()
-    assert judged("true") == Verdict()
+    assert judged("true") == CelVerdict()
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

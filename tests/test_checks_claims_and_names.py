@@ -10,11 +10,11 @@ from podplan.checker.check import check_sources
 from podplan.kubernetes import names
 from podplan.lint.checks.gpus import count_listed_devices
 from podplan.lint.checks.images import normalize_image, normalize_registry
-from podplan.lint.checks.networks import RDMA_RESOURCE
+from podplan.lint.checks.networks import is_rdma_resource
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.policy_examples import build_inventory, findings
@@ -168,8 +168,8 @@ def test_devices_for_rdma() -> None:
         "habana.ai/gaudi",
         "google.com/tpu",
     ]
-    assert [name for name in yes if not RDMA_RESOURCE.fullmatch(name)] == []
-    assert [name for name in no if RDMA_RESOURCE.fullmatch(name)] == []
+    assert [name for name in yes if not is_rdma_resource(name)] == []
+    assert [name for name in no if is_rdma_resource(name)] == []
 
 
 JUNK = [None, [], {}, "x", 3, [None], {"a": None}, {"research": 3}, {"research": [1]}, {"train": {"keys": 5}}]

@@ -385,6 +385,16 @@ def test_retries_of_replicas_that_are_no_single_group() -> None:
     assert not said(one_group, "LIFE001")
 
 
+def test_an_unknown_medium_is_not_in_memory() -> None:
+    one = template(["torchrun", "--nproc-per-node=2", "train.py"], 2)
+    one["spec"]["volumes"] = [{"name": "shm", "emptyDir": {"medium": "memory"}}]
+    one["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+    job = pytorch(one, 1)
+    assert said(job, "VOL026")
+    [message] = said(job, "RES001")
+    assert message.endswith("but its /dev/shm is an emptyDir with medium memory")
+
+
 # Values, meeting points, commands, amounts, folders.
 
 

@@ -12,7 +12,7 @@ from podplan.core.findings import Finding
 from podplan.lint.registry import load_builtin_policies
 from podplan.pipeline import PipelineSettings
 from podplan.report.full import render
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 PROFILE = """\

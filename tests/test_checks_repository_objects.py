@@ -10,7 +10,7 @@ from podplan.checker.check import check_sources
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.policy_examples import findings

@@ -256,3 +256,75 @@ def test_why_takes_a_kind_in_any_case(folder: Path, kind: str) -> None:
     run = podplan("why", "job.yaml", f"{kind}/count-worker-2:spec.restartPolicy", cwd=folder)
     assert run.out == podplan("why", "job.yaml", "Pod/count-worker-2:spec.restartPolicy", cwd=folder).out
     assert (run.code, run.out.splitlines()[0]) == (0, "Pod/count-worker-2  spec.restartPolicy")
+
+
+QUIET_PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: quiet}
+spec: {image: "registry.example.com/quiet:1", job: PyTorchTrainingJob, run: [train.py], replicas: 1}
+"""
+QUIET_CR = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: quiet}
+spec:
+  pytorchReplicaSpecs:
+    Worker: {template: {spec: {containers: [{name: pytorch, image: "registry.example.com/quiet:1"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fmt",),
+        ("fmt", "--check"),
+        ("migrate", "--check"),
+        ("migrate", "--check", "--to", "TrainJob"),
+        ("test",),
+    ],
+)
+def test_quiet_omits_the_counts_and_nothing_else(tmp_path: Path, command: tuple[str, ...]) -> None:
+    def run(*flags: str) -> tuple[int, list[str]]:
+        (tmp_path / "job.yaml").write_text(QUIET_PROFILE)
+        done = podplan(*command, *flags, cwd=tmp_path)
+        return done.code, [*done.out.splitlines(), *done.err.splitlines()]
+
+    (tmp_path / "job.golden.yaml").write_text("# old\n")
+    (tmp_path / "cr.yaml").write_text(QUIET_CR)
+    code, lines = run()
+    assert run("-q") == (code, lines[:-1])
+
+
+def test_exclude_of_import_and_inventory(tmp_path: Path) -> None:
+    for folder in ("jobs", "copies"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "cr.yaml").write_text(QUIET_CR.replace("quiet}", f"{folder}}}"))
+        (tmp_path / folder / "priority.yaml").write_text(
+            "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
+            f"metadata: {{name: of-{folder}}}\nvalue: 1\n"
+        )
+    done = podplan("import", ".", "-o", "profiles", "--exclude", "copies", cwd=tmp_path)
+    assert [file.name for file in (tmp_path / "profiles").rglob("*.yaml")] == ["jobs.yaml"], done.err
+    shown = podplan("inventory", "--exclude", "copies", cwd=tmp_path).out
+    assert "of-jobs" in shown
+    assert "of-copies" not in shown
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", 'required field "spec" is missing'),
+        ("spec:\n", "spec must be a mapping, not null"),
+        ("spec: 3\n", "spec must be a mapping, not an integer"),
+        ("spec: {extends: b.yaml}\n", "extends is not a list of files; write extends: [FILE]"),
+        ("spec: {params: 3}\n", "params is not a map; write params: {name: {type: …}}"),
+    ],
+)
+def test_a_wrong_form_of_a_profile_is_one_finding(tmp_path: Path, spec: str, message: str) -> None:
+    (tmp_path / "job.yaml").write_text(
+        f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\n{spec}"
+    )
+    done = podplan("check", "--format", "json", "job.yaml", cwd=tmp_path)
+    found = [(one["rule"], one["message"]) for one in json.loads(done.out)["findings"]]
+    assert (done.code, found) == (1, [("PROF001", message)])

@@ -15,7 +15,7 @@ def test_render_needs_an_environment_where_there_are_some(folder: Path) -> None:
     (folder / "job.yaml").write_text(ENVIRONMENTS)
     run = podplan("render", "job.yaml", cwd=folder)
     assert run.code == 2
-    assert "has environments (dev, prod); say which with -e NAME, or -e all" in run.err
+    assert "has environments; say which: -e dev or -e prod\n" in run.err
     rendered = podplan("render", "-e", "prod", "job.yaml", cwd=folder)
     assert rendered.code == 0
     assert rendered.out.startswith("---\n# podplan: rendered from job.yaml -e prod\n")

@@ -19,8 +19,8 @@ from podplan.integrations.argocd.parameter_schema import build_parameter_schemas
 from podplan.integrations.argocd.parameters import PluginParameters, parse_parameters
 from podplan.integrations.argocd.selection import select_profiles
 from podplan.integrations.argocd.sync_options import add_sync_options, require_sync_options
-from podplan.workspace import Loader
 from podplan.workspace.files import find_root, is_in_repository, use_as_root
+from podplan.workspace.loader import Loader
 
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]"])

@@ -151,6 +151,16 @@ def test_the_queue_of_a_kind_without_a_field_for_it_is_a_label(job: str) -> None
     assert last.path == ("spec", "schedule", "queue")
 
 
+@pytest.mark.parametrize("job", ["PyTorchJob", "TFJob", "kubeflow.org/v2beta1/MPIJob"])
+def test_kueue_finds_the_queue_and_the_priority_of_a_profile_by_labels(job: str) -> None:
+    schedule = {"by": "kueue", "queue": "research", "priority": "urgent"}
+    cr = compile_profile(profile(job, {"schedule": schedule}), None).cr
+    assert cr is not None
+    labels = {"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "urgent"}
+    assert cr.data["metadata"]["labels"] == labels
+    assert "runPolicy" not in cr.data["spec"]
+
+
 @pytest.mark.parametrize("kind", COMPILED_KINDS.values(), ids=lambda kind: kind.qualified_name)
 def test_a_kind_can_be_named_with_its_group_and_version(kind: GroupVersionKind) -> None:
     named = profile(kind.qualified_name, {})

@@ -15,7 +15,7 @@ import pytest
 from podplan.cli.settings import DEFAULTS
 from podplan.config import Config, load_config_file, load_config_for
 from podplan.config.toml_lines import find_key_lines
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
@@ -428,7 +428,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def test_the_documentation_has_every_key_and_its_example_holds(top: Path) -> None:
     page = (DOCS / "configuration.md").read_text(encoding="utf-8")
-    schema = json.loads(bundled.read_bundled_file("schemas", "Config.json"))
+    schema = json.loads(package_data.read_bundled_file("schemas", "Config.json"))
     told = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
     assert told == set(schema["properties"])
     assert set(DEFAULTS) | {"extend"} == told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.checker.check import check_sources
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 
 HEAD = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: {kind}\nmetadata: {{name: job}}\nspec:\n"

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.cli.diff import compared
+from podplan.cli.diff import compare_paths
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.redaction.redactor import DIFFERENT_VALUE_NOTE
 from podplan.report import diff_json, diff_markdown, diff_text
@@ -49,7 +49,7 @@ def test_golden(
 ) -> None:
     repository(case, tmp_path)
     monkeypatch.chdir(tmp_path)
-    found = compared(())
+    found = compare_paths(())
     texts = {
         "diff.txt": diff_text.render(found),
         "diff.md": diff_markdown.render(found),
@@ -57,7 +57,7 @@ def test_golden(
     }
     if case.name in AT_LEVELS:
         for level in ("source", "cr"):
-            texts[f"diff.{level}.txt"] = diff_text.render(compared((), level=level))
+            texts[f"diff.{level}.txt"] = diff_text.render(compare_paths((), level=level))
     for name, text in texts.items():
         file_regression.check(text, fullpath=case / name, encoding="utf-8", newline="")
         assert not [word for word in SECRETS if word in text]
@@ -70,7 +70,7 @@ def between(one: Path, other: Path, folder: Path, monkeypatch: pytest.MonkeyPatc
         shutil.copytree(side, folder / name)
         (folder / name / ".git").mkdir()
     monkeypatch.chdir(folder)
-    return compared(("after",), base_tree="before")
+    return compare_paths(("after",), base_tree="before")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -125,7 +125,7 @@ def test_equal_trees_differ_in_nothing(
     inventories = [path for path in Path().rglob("*.yaml") if b"ClusterInventory" in path.read_bytes()]
     for path in inventories[1:]:
         path.unlink()
-    found = compared((".",), base_tree=".", level=level)
+    found = compare_paths((".",), base_tree=".", level=level)
     assert found.is_empty
     assert not any(count.more for count in (found.impact.pods, found.impact.gpus))
     assert "no change" in diff_text.render(found)
@@ -147,7 +147,7 @@ def notes(
         assert old in text
         (folder / file).write_text(text.replace(old, new))
     monkeypatch.chdir(folder)
-    return list(compared(("after",), base_tree="before", **flags).notes)
+    return list(compare_paths(("after",), base_tree="before", **flags).notes)
 
 
 ONE = "rendered/bert.yaml differs from what bert.yaml renders: only the profile is compared"
@@ -195,7 +195,7 @@ def test_a_rendered_file_beside_a_profile_that_is_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes(tmp_path, monkeypatch, ("after/rendered/bert.yaml", FOUR, SIX))
-    found = compared(("after/rendered",), base_tree="before/rendered")
+    found = compare_paths(("after/rendered",), base_tree="before/rendered")
     assert found.notes == (f"{ONE.replace('rendered/bert', 'bert', 1)}; run podplan render again",)
 
 
@@ -210,6 +210,6 @@ def test_jobs_whose_name_is_no_text_are_called_by_their_file(
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text(job)
     monkeypatch.chdir(tmp_path)
-    found = compared(())
+    found = compare_paths(())
     assert [(one.what, one.name) for one in found.jobs] == [("broken", "a.yaml"), ("broken", "b.yaml")]
     assert not [note for note in found.notes if "written 2 times" in note]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podplan import pipeline
-from podplan.tools.diff.unchanged_files import Unchanged
+from podplan.tools.diff.unchanged_files import UnchangedFiles
 from tests.command import INVENTORY
 from tests.golden_cases import podplan
 
@@ -102,5 +102,5 @@ def test_only_jobs_that_depend_on_the_change_are_made_twice(
         patch.setattr(pipeline, "lower_plan", counting)
         short = podplan(*command, "--format", "json")
     assert made == {name: 2 if name in twice else 1 for name in ALL}
-    monkeypatch.setattr(Unchanged, "holds", lambda *_: False)
+    monkeypatch.setattr(UnchangedFiles, "has_same_jobs", lambda *_: False)
     assert podplan(*command, "--format", "json") == short

@@ -16,7 +16,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.structural_diff import ABSENT
 from podplan.report.diff_changes import format_change_lines
 from podplan.tools.diff.document_changes import iter_document_changes
-from podplan.tools.diff.lowered_objects import lowered
+from podplan.tools.diff.lowered_objects import iter_lowered_changes
 from podplan.tools.diff.model import Difference
 
 NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
@@ -165,7 +165,7 @@ CUTS = st.lists(st.integers(1, 4), max_size=4)
 def test_every_index_is_compared_once(left: list[int], right: list[int]) -> None:
     """However the replicas are cut into groups, each is compared with the one of its index."""
     before, after = _groups(left, "a"), _groups(right, "b")
-    found = list(lowered(before, after, lambda data: data))
+    found = list(iter_lowered_changes(before, after, lambda data: data))
     counted = Counter[str]()
     for part in found:
         how = "both" if part.delta.part else "gone" if part.delta.after is ABSENT else "new"

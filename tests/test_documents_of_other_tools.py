@@ -34,6 +34,25 @@ spec:
   pytorchReplicaSpecs:
     Master: {replicas: 1}
 """
+RAY_JOB = """\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  entrypoint: python train.py
+  rayClusterSpec:
+    headGroupSpec:
+      template: {spec: {containers: [{name: head, image: "head:1", resources: {limits: {cpu: many}}}]}}
+"""
+QUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: q}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: f, resources: [{name: memory, nominalQuota: 1}]}]
+"""
 PATCH = FRAGMENT.replace("replicas: 1", "$patch: delete")
 KUSTOMIZE_PATCH = {"kustomize patch": 1}
 
@@ -69,6 +88,9 @@ def test_the_job_of_these_tests_has_mistakes(tmp_path: Path) -> None:
             "Helm template",
         ),
         ({"chart/templates/sub/job.yaml": JOB.replace(":1\n", ":{{ .Values.tag }}\n")}, "Helm template"),
+        ({"chart/templates/job.yaml": JOB}, "Helm template"),
+        ({"chart/templates/ray.yaml": RAY_JOB}, "Helm template"),
+        ({"chart/templates/queue.yaml": QUEUE}, "Helm template"),
         (
             {"elsewhere/job.yaml": JOB.replace("replicas: 1", "replicas: {{ replicas }}")},
             "part of a template",
@@ -111,8 +133,8 @@ def test_documents_of_other_tools_are_counted(
 @pytest.mark.parametrize(
     "texts",
     [
-        {"chart/Chart.yaml": "name: c\n", "chart/templates/job.yaml": JOB},
         {"templates/job.yaml": JOB + "# {{ .x }}\n"},
+        {"chart/Chart.yaml": "name: c\n", "chart/files/job.yaml": JOB},
         {"kustomization.yaml": "resources: [job.yaml]\n", "job.yaml": JOB},
         {"kustomization.yaml": "resources: [other.yaml]\n", "job.yaml": JOB},
         {"job.yaml": JOB.replace("name: train}", 'name: "${NAME}", namespace: <YOUR_NAMESPACE>}')},
@@ -121,6 +143,33 @@ def test_documents_of_other_tools_are_counted(
 )
 def test_mistakes_beside_them_are_reported(tmp_path: Path, texts: dict[str, str]) -> None:
     assert check(tmp_path, texts)[0] == MISTAKES
+
+
+@pytest.mark.parametrize("text", [RAY_JOB, QUEUE])
+def test_other_kinds_have_mistakes_outside_of_charts(tmp_path: Path, text: str) -> None:
+    assert check(tmp_path, {"templates/object.yaml": text})[0]
+
+
+def test_a_plain_template_is_checked_if_it_is_named(tmp_path: Path) -> None:
+    template = "chart/templates/job.yaml"
+    texts = {"chart/Chart.yaml": "name: c\n", template: JOB}
+    assert check(tmp_path, texts, template) == (MISTAKES, {})
+    assert "kind: Pod" in podplan("lower", template, cwd=tmp_path).out
+    assert check(tmp_path, texts, "--affected-by", template) == (
+        set(),
+        {"Helm template": 1, "no apiVersion": 1},
+    )
+    in_folder = podplan("lower", "chart", cwd=tmp_path)
+    assert (in_folder.code, in_folder.out) == (3, "")
+    assert "1 × Helm template" in in_folder.err
+    write(tmp_path, {template: JOB + "{{- if .Values.more }}\n---\n" + FRAGMENT + "{{ end }}\n"})
+    assert "1 × Helm template" in podplan("lower", "chart", cwd=tmp_path).err
+    write(tmp_path, {template: JOB})
+    write(tmp_path / "before", {template: JOB.replace("nproc_per_node=4", "nproc_per_node=8")})
+    named = podplan("diff", "--base-tree", f"before/{template}", template, cwd=tmp_path)
+    assert "1 needs re-creation" in named.out
+    write(tmp_path, {template: JOB.replace(":1\n", ":{{ .Values.tag }}\n")})
+    assert check(tmp_path, {}, template) == (set(), {"Helm template": 1})
 
 
 def test_a_fragment_that_is_a_resource_is_a_mistake(tmp_path: Path) -> None:
@@ -134,6 +183,15 @@ def test_placeholders_are_counted(tmp_path: Path, value: str) -> None:
     codes, not_checked = check(tmp_path, {"job.yaml": JOB.replace("replicas: 1", f"replicas: {value}")})
     assert codes == set()
     assert not_checked["document with placeholders: what depends on them"] == 1
+    assert not_checked["lowered objects: another tool completes the CR"] == 1
+    assert "lowered objects: the CR has errors" not in not_checked
+
+
+def test_an_error_beside_a_placeholder_is_one_of_the_cr(tmp_path: Path) -> None:
+    text = JOB.replace("replicas: 1", "replicas: ${REPLICAS}").replace("Never", "5")
+    codes, not_checked = check(tmp_path, {"job.yaml": text})
+    assert codes == {"SCHEMA002"}
+    assert not_checked["lowered objects: the CR has errors"] == 1
 
 
 @pytest.mark.parametrize("value", ["five", "$(REPLICAS)", "${{ replicas }}", "a < b", "5$"])

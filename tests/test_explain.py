@@ -7,12 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.report import field_page
 from podplan.report.terminal_style import Style
+from podplan.schema import validate_against
 from tests.golden_cases import FIXTURES, podplan
 from tools import lowered_fields
 
@@ -59,7 +61,7 @@ def test_every_example_is_shown_when_asked_for(topic: str) -> None:
     short, long = podplan("explain", topic).out, podplan("explain", topic, "--examples").out
     assert "more examples: podplan explain" in short
     assert "more examples" not in long
-    assert long.count("\nfound: ") > short.count("\nfound: ") == 1
+    assert long.count("\nreported: ") > short.count("\nreported: ") == 1
 
 
 @pytest.mark.parametrize(
@@ -129,3 +131,15 @@ def test_what_a_shell_offers_is_explained() -> None:
 def test_a_field_of_spec_needs_no_spec() -> None:
     assert podplan("explain", "shm").out == podplan("explain", "spec.shm").out
     assert podplan("explain", "customCommand").code == 2  # is deeper
+
+
+def test_the_example_of_a_mapping_is_one_of_six_lines() -> None:
+    page = podplan("explain", "WorkloadMapping").out
+    lines = page.partition("example:\n")[2].splitlines()
+    assert len(lines) == 6, "as the summary of check says"
+    data = yaml.safe_load("\n".join(lines))
+    assert validate_against("WorkloadMapping", data) == []
+    assert json.loads(podplan("explain", "WorkloadMapping", "--format", "json").out)["field"]["examples"] == [
+        data
+    ]
+    assert "example:" not in podplan("explain", "WorkloadMapping.spec").out

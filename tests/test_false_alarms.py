@@ -278,3 +278,48 @@ def test_many_files_in_workers_say_the_same_of_repositories_in_one_another(
         [one for one in reported(tmp_path, "-j", jobs, ".", "nested") if one[0] == "NAME002"] for jobs in "14"
     )
     assert alone == shared == [("NAME002", "nested/last.yaml", 3)]
+
+
+# --- a torchrun in the command that restarts its processes
+
+OPERATOR_JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: el}}
+spec:
+  runPolicy: {{backoffLimit: 3}}
+  {policy}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 4
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+          - {{name: pytorch, image: "train:1", command: {command}}}
+"""
+ELASTIC = "elasticPolicy: {{minReplicas: 2, maxReplicas: 4{}, rdzvBackend: c10d}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "command", "is_reported"),
+    [
+        ("", "[python, t.py]", True),
+        ("", "[torchrun, t.py]", True),
+        ("", "[torchrun, --max_restarts=0, t.py]", True),
+        ("", "[torchrun, --max_restarts=10, t.py]", False),
+        ("", "[torchrun, --rdzv_backend=c10d, --max_restarts=3, t.py]", False),
+        ("", "[python, -m, torch.distributed.run, --max-restarts, '3', t.py]", False),
+        ("", "[sh, -c, 'torchrun --max-restarts=$N t.py']", False),
+        (ELASTIC.format(", maxRestarts: 10"), "[torchrun, t.py]", False),
+        (ELASTIC.format(", maxRestarts: 10"), "[python, t.py]", True),
+        (ELASTIC.format(""), "[torchrun, t.py]", True),
+    ],
+)
+def test_torchrun_that_restarts_its_processes_uses_no_retry(
+    tmp_path: Path, policy: str, command: str, is_reported: bool
+) -> None:
+    (tmp_path / "job.yaml").write_text(OPERATOR_JOB.format(policy=policy, command=command))
+    found = {rule for rule, _, _ in reported(tmp_path)}
+    assert ("LIFE001" in found) == is_reported
+    assert not any(rule.startswith("SCHEMA") for rule in found)

@@ -25,6 +25,8 @@ from podplan.workspace.files import (
     require_inside_repository,
     resolve_reference,
 )
+from tests.command import JOB, PROFILE, podplan
+from tests.git import commit, git_in
 
 DEEP = 1200  # folders within one another
 
@@ -141,8 +143,13 @@ def test_what_git_ignores_and_nested_repositories_are_not_searched_unless_named(
         ["out/b.yaml", "out/kept.yaml", "c.tmp.yaml", "clone/e.yaml"],
         {},
     )
+    for folder in ("jobs", ":jobs[1]"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "mine.tmp.yaml").write_text("a: 1\n")
+        (tmp_path / folder / "d.yaml").write_text("a: 1\n")
+        assert search(folder) == ([f"{folder}/d.yaml"], {"ignored by git": 1})
     subprocess.run(["git", "-C", str(tmp_path), "add", "-f", "out/kept.yaml"], check=True)
-    assert search(".")[0] == ["a.yaml", "jobs/d.yaml", "out/kept.yaml"]
+    assert search(".")[0] == [":jobs[1]/d.yaml", "a.yaml", "jobs/d.yaml", "out/kept.yaml"]
     assert search("out")[0] == ["out/b.yaml", "out/kept.yaml"]
 
 
@@ -254,6 +261,53 @@ def test_a_file_that_is_taken_away_while_it_is_searched(
     assert file_loader.load_file(str(path)) == file_loader.SkippedFile(
         str(path), "leads out of the repository"
     )
+
+
+LINKS = {".#lock.yaml": "me@host.1234:99", "loop.yaml": "loop.yaml", "folder.yaml": ".hidden"}
+
+
+def test_links_to_no_file_are_skipped_in_folders(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Emacs locks a file that is edited by a link to nothing."""
+    for name, target in LINKS.items():
+        (repository / "jobs" / name).symlink_to(target)
+    monkeypatch.chdir(repository)
+    reasons = {
+        one.file: one.reason
+        for one in file_loader.load_files(expand_paths(["jobs"]))
+        if isinstance(one, file_loader.SkippedFile)
+    }
+    assert reasons == {
+        "jobs/.#lock.yaml": "link to a missing file",
+        "jobs/loop.yaml": "link in a loop",
+        "jobs/folder.yaml": "link to a folder",
+    }
+    for name, message in {".#lock.yaml": "no such file", "loop.yaml": "too many levels"}.items():
+        with pytest.raises(UsageError, match=f"jobs/{name}: {message}"):
+            list(expand_paths([f"jobs/{name}"]))
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "diff", "lower", "render", "fmt", "migrate"])
+def test_links_to_no_file_stop_no_command(command: str, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "profile.yaml").write_text(PROFILE)
+    for name in ("jobs", ".hidden"):
+        (tmp_path / name).mkdir()
+    for name, target in LINKS.items():
+        (tmp_path / "jobs" / name).symlink_to(target)
+    git = git_in(tmp_path)
+    git("init", "-q")
+    commit(git, "jobs")
+    (tmp_path / "job.yaml").write_text(JOB.replace("replicas: 3", "replicas: 4"))
+    run = podplan(command, ".", cwd=tmp_path)
+    assert run.code == 0, run.err
+
+
+def test_a_lock_of_emacs_is_no_policy(tmp_path: Path) -> None:
+    (tmp_path / "podplan.toml").write_text('policies = ["policies"]\n')
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / ".#ORG001.yaml").symlink_to("me@host.1234:99")
+    run = podplan("check", ".", cwd=tmp_path)
+    assert run.err == 'podplan: podplan.toml:1: policies: there is no policy in "policies"\n'
 
 
 @pytest.fixture

@@ -100,6 +100,19 @@ def test_a_link_stays_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
     assert Path("job.yaml").read_bytes() != before
 
 
+@pytest.mark.parametrize("case", ["request_of_memory_above_the_limit", "request_of_gpus_below_the_limit"])
+def test_a_request_and_its_limit_may_both_be_wrong(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(FIXTURES / "fixes" / f"{case}.yaml", tmp_path / "job.yaml")
+    monkeypatch.chdir(tmp_path)
+    before = Path("job.yaml").read_bytes()
+    podplan("check", "--fix-only", "job.yaml")
+    assert Path("job.yaml").read_bytes() == before
+    podplan("check", "--fix-only", "--unsafe-fixes", "job.yaml")
+    assert Path("job.yaml").read_bytes() != before
+
+
 def test_standard_input_is_not_repaired() -> None:
     said = podplan("check", "--fix", "-")
     assert said.code == 2
@@ -134,3 +147,53 @@ def test_a_key_is_not_renamed_to_one_that_takes_another_type(
     assert 'did you mean "dnsPolicy"?' in said.out
     assert "it would bring SCHEMA002" in said.err
     assert Path("job.yaml").read_text() == text
+
+
+CONTROLLER_RUNS = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: a}
+spec:
+  torchrunConfig: {enabled: true, procPerNode: "1"}
+  replicaSpecs:
+  - type: worker
+    replicas: 2
+    template:
+      spec:
+        containers:
+        - name: pytorch
+          image: r.example.com/a:1.0
+          command: [python, train.py, --lr, "1"]
+"""
+
+
+def test_a_line_with_two_edits_is_shown_as_it_will_be(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(CONTROLLER_RUNS)
+    lines = podplan("check", str(file)).out.splitlines()
+    preview = [line for line in lines if line.startswith(("14 - ", "14 + "))]
+    assert preview == [
+        '14 -           command: [python, train.py, --lr, "1"]',
+        '14 +           args: [train.py, --lr, "1"]',
+    ]
+
+
+def test_fixes_that_are_made_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(CONTROLLER_RUNS.replace('"1"}', "1}"))
+    run = podplan("check", "--fix", str(file))
+    assert run.err.splitlines()[:3] == [
+        "fixed 2 findings in 1 file",
+        f"{file}:5 SCHEMA002 add quotes",
+        f"{file}:14 CR004 move its words to args",
+    ]
+    assert podplan("check", "--fix", str(file)).err.startswith("nothing to fix\n")
+
+
+def test_many_fixes_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.yaml"
+    job = CONTROLLER_RUNS.replace('"1"}', "1}").partition("          command")[0]
+    file.write_text("---\n".join(job.replace("name: a", f"name: a{number}") for number in range(60)))
+    lines = podplan("check", "--fix", "--fix-only", str(file)).err.splitlines()
+    assert lines[0] == "fixed 60 findings in 1 file"
+    assert (len(lines[1:]), lines[-1]) == (51, "… and 10 more")

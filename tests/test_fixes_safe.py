@@ -334,6 +334,7 @@ def all_made(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
     return found
 
 
+@pytest.mark.long
 def test_after_a_safe_fix_a_job_does_the_same_or_it_did_not_run_before(all_made: list[Made]) -> None:
     wrong = [one for one in all_made if one.safe and one.shown - _allowed(one.row)]
     assert [(one.case, one.finding.rule, one.finding.message, one.shown) for one in wrong] == []
@@ -343,6 +344,7 @@ def _allowed(row: Row) -> set[str]:
     return {"same objects", "refused before"} | ({row.shown} if row.safe else set())
 
 
+@pytest.mark.long
 def test_each_row_of_the_table_is_shown(all_made: list[Made]) -> None:
     shown: dict[Row, set[str]] = {row: set() for row in table()}
     for one in all_made:

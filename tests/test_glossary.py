@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -53,11 +52,8 @@ def _list_definitions() -> dict[str, list[str]]:
     """Return the files, below the package, that define each class and each name at the top of a module."""
     files: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            names = [one.id for one in targets if isinstance(one, ast.Name)]
-            for name in [*names, *([node.name] if isinstance(node, ast.ClassDef) else [])]:
-                files.setdefault(name, []).append(path.relative_to(PACKAGE).as_posix())
+        for name in re.findall(r"^(?:class )?(\w+)(?= ?[(:=])", path.read_text("utf-8"), re.MULTILINE):
+            files.setdefault(name, []).append(path.relative_to(PACKAGE).as_posix())
     return files
 
 
@@ -94,3 +90,12 @@ def test_homes_exist() -> None:
         for home in re.findall(r"`([^`]+)`", row.module):
             places = (PACKAGE / home, PACKAGE / f"{home}.py", TOP / home)
             assert any(place.exists() for place in places), f"{row.concept}: {home}"
+
+
+def test_no_two_classes_have_one_name() -> None:
+    files: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for name in re.findall(r"^ *class (\w+)", path.read_text("utf-8"), re.MULTILINE):
+            files.setdefault(name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert len(files) > 300
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}

@@ -86,6 +86,14 @@ def test_the_label_of_kueue_is_the_queue_of_the_profile(kind: str, labels: dict[
     assert is_same_data(compiled(render_profile(profile)), cr)
 
 
+def test_the_labels_of_kueue_are_the_schedule_of_a_kind_with_a_gang_too() -> None:
+    labels = {"kueue.x-k8s.io/queue-name": "research", "kueue.x-k8s.io/priority-class": "urgent"}
+    cr = cr_of("PyTorchJob", {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}, labels=labels)
+    profile = find_shortest_profile(cr)
+    assert profile["spec"]["schedule"] == {"by": "kueue", "queue": "research", "priority": "urgent"}
+    assert "labels" not in profile["metadata"]
+
+
 def test_fields_of_an_earlier_version_of_the_operator_are_kept() -> None:
     overrides = [{"targetJobs": [{"name": "node"}], "spec": {"serviceAccountName": "a"}}]
     text, problems = import_cr(

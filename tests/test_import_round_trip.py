@@ -19,8 +19,8 @@ from podplan.kinds.registry import COMPILED_KINDS, find_kind
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
 from podplan.tools.importer.normalization import normalize_cr
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
 from tests.imported_profiles import compiled, cr_of, pod

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.findings import to_json_pointer
 from podplan.core.structural_diff import is_same_data
 from podplan.schema import validate_cr
 from podplan.tools.importer import drop_unknown_fields, import_cr
 from tests.imported_profiles import FIXTURES, compiled, cr_of
 
-OLD = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
+OLD = json.loads(package_data.read_bundled_file("schemas", "old-spellings.json"))
 OLD_CASES = yaml.safe_load((FIXTURES / "old-spellings.yaml").read_text())
 RIGHT = "; the profile has it right"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.command import Run, podplan
+from tests.command import JOB, Run, podplan
 
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -154,3 +154,33 @@ def test_a_comparison_passes_over_other_jobs(top: Path) -> None:
     )
     assert run.code in (0, 1)
     assert json.loads(run.out)["format"] == 1
+
+
+@pytest.mark.parametrize(("command", "code"), [("lower", 1), ("graph", 1), ("why", 0), ("status", 0)])
+def test_errors_that_prevent_no_lowering(top: Path, command: str, code: int) -> None:
+    """As docs/lowering.md says: why and status answer for such a job, the others omit it."""
+    text = (top / "jobs.yaml").read_text()
+    job = next(one for one in text.split("---\n") if "name: three" in one)
+    assert "containers:" in job
+    (top / "job.yaml").write_text(
+        job.replace("spec: {containers", "spec: {restartPolicy: Sometimes, containers")
+    )
+    question = ("WORLD_SIZE",) if command == "why" else ()
+    run = podplan(command, "job.yaml", *question, cwd=top)
+    assert run.code == code
+    assert "restartPolicy" in run.err
+    assert ("three" in run.out) is (code == 0)
+
+
+def test_one_job_in_two_files_is_compared_by_the_name_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("base.yaml", "copy.yaml"):
+        (tmp_path / name).write_text(JOB)
+    (tmp_path / "dump.txt").write_text(podplan("lower", "base.yaml", cwd=tmp_path).out)
+    run = podplan("lower", "--compare", "dump.txt", cwd=tmp_path)
+    assert run.code == 2
+    assert run.err == (
+        "podplan: dump.txt holds objects of one job that several files state (GenericJob count in base.yaml,"
+        " GenericJob count in copy.yaml); name the file after the options\n"
+    )
+    assert podplan("lower", "--compare", "dump.txt", "copy.yaml", cwd=tmp_path).code == 0

@@ -10,7 +10,7 @@ from podplan.lint.policy import Policy
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.target import CACHE_SIZE, LoweredJob, cache_recent
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.policy_examples import build_inventory

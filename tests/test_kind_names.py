@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import podplan
-from podplan.core.bundled import read_bundled_file
+from podplan.core.package_data import read_bundled_file
 from podplan.kinds.registry import COMPILED_KINDS, FAMILIES, PACKAGES, GroupVersionKind, load_spec
 from podplan.kinds.traits import TRAITS
 from podplan.lint.policy_scope import parse_scope

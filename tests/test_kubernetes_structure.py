@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from podplan import kubernetes
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.findings import Diagnostic, DocumentFix
 from podplan.kubernetes import names, nulls, schemas, structure
 from tests.work_counts import work
@@ -54,7 +54,7 @@ def objects() -> list[dict[str, Any]]:
 
 
 def lines() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    text = bundled.read_bundled_file("schemas", "kubernetes", "definitions.tsv")
+    text = package_data.read_bundled_file("schemas", "kubernetes", "definitions.tsv")
     for line in text.splitlines():
         name, spans, schema = line.split("\t")
         yield name, spans, json.loads(schema)

@@ -96,6 +96,21 @@ def test_findings_are_in_the_files_that_kustomize_reads(top: Path) -> None:
     assert "name: big-train-master-0" in lowered.out
 
 
+def test_a_finding_names_the_kustomization_that_states_its_value(top: Path) -> None:
+    patched = JOB.replace("{name: train}", f"{{name: train, annotations: {{{ORIGIN}}}}}") + WORKER
+    patch = "[{target: {kind: PyTorchJob}, patch: '[]'}]"
+    write(top, {"prod/kustomization.yaml": f"resources: [../base]\npatches: {patch}\n"})
+    environment = build_with_double(top, patched.replace("replicas: 1", "replicas: -1"))
+    run = podplan("check", "-k", "prod", "--format", "json", cwd=top, env=environment)
+    [finding] = [
+        one
+        for one in json.loads(run.out)["findings"]
+        if one["file"] == "base/job.yaml" and "-1" in one["message"]
+    ]
+    assert [(one["file"], one["line"]) for one in finding["related"]] == [("prod/kustomization.yaml", 2)]
+    assert "prod/kustomization.yaml:2" in podplan("check", "-k", "prod", cwd=top, env=environment).out
+
+
 @REAL
 def test_with_the_real_kustomize(top: Path) -> None:
     assert ("SCHEMA005", "prod/more.yaml", 7) in places(
@@ -128,6 +143,12 @@ def test_diff_compares_what_kustomize_builds(top: Path) -> None:
     run = podplan("diff", "-k", "prod", cwd=top)
     assert "impact  GPUs unchanged (8), +2 Pods (4 → 6)" in run.out, run.out + run.err
     assert "kustomize build prod: 4 → 6 Pods" in run.out
+    assert "WORLD_SIZE].value: 4 → 6\n    in 4 Pods of big-train, prod/more.yaml:7\n" in run.out
+    with_revision = podplan("diff", "-k", "prod", "HEAD", cwd=top)
+    assert (with_revision.code, with_revision.err) == (
+        2,
+        "podplan: -k DIR replaces the paths; to compare with HEAD, write --base HEAD\n",
+    )
     assert podplan("diff", "-k", "base", cwd=top).out.endswith(
         "no change: both sides make the same objects\n"
     )

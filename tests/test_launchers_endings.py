@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.launchers.endings import endless, only_daemon, sleep_seconds
-from podplan.launchers.processes import of_container
+from podplan.launchers.endings import endless, find_only_daemon, sleep_seconds
+from podplan.launchers.processes import build_container_process
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from podplan.launchers.processes import of_container
     ],
 )
 def test_what_never_ends(line: str, text: str) -> None:
-    found = endless(of_container({"command": ["bash", "-c", line]}))
+    found = endless(build_container_process({"command": ["bash", "-c", line]}))
     assert found is not None
     assert found.text == text
 
@@ -79,7 +79,7 @@ def test_what_never_ends(line: str, text: str) -> None:
     ],
 )
 def test_what_may_end(line: str) -> None:
-    assert endless(of_container({"command": ["bash", "-c", line]})) is None
+    assert endless(build_container_process({"command": ["bash", "-c", line]})) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_may_end(line: str) -> None:
     ],
 )
 def test_a_training_before_it_is_told(line: str, after: bool) -> None:
-    found = endless(of_container({"command": ["bash", "-c", line]}))
+    found = endless(build_container_process({"command": ["bash", "-c", line]}))
     assert found is not None
     assert found.after_training is after
 
@@ -110,7 +110,7 @@ def test_a_training_before_it_is_told(line: str, after: bool) -> None:
     ],
 )
 def test_a_daemon_alone(command: list[str], instead: str) -> None:
-    found = only_daemon(of_container({"command": command}))
+    found = find_only_daemon(build_container_process({"command": command}))
     assert found is not None
     assert found.instead == instead
 
@@ -133,7 +133,7 @@ def test_a_daemon_alone(command: list[str], instead: str) -> None:
     ],
 )
 def test_what_stays_or_is_not_alone(command: list[str]) -> None:
-    assert only_daemon(of_container({"command": command})) is None
+    assert find_only_daemon(build_container_process({"command": command})) is None
 
 
 def test_the_seconds_of_sleep_add_up() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.launchers import deepspeed, torchrun
+from podplan.launchers.commands import DeepSpeedCommand, TorchrunCommand
 from podplan.launchers.discovery import DiscoveredPrograms, find_programs
 from tests.containers import container, in_bash, only
 
@@ -21,7 +21,7 @@ def test_torchrun_over_command_and_args() -> None:
     env = {"MASTER_ADDR": "job-0", "MASTER_PORT": "29500"}
     found = only(find_programs(container(command, "train.py", "--lr", "1", env=env)))
     facts = found.parsed
-    assert isinstance(facts, torchrun.TorchrunCommand)
+    assert isinstance(facts, TorchrunCommand)
     assert (facts.node_range, facts.backend, facts.host, facts.port) == ((2, 2), "c10d", "job-0", 29500)
     assert found.options["nnodes"].path == ("command", 2)
     assert found.options["rdzv_endpoint"].path == ("command", 6)
@@ -33,7 +33,7 @@ def test_the_shell_line_of_a_deepspeed_job() -> None:
     text = "/usr/sbin/sshd -D & deepspeed --hostfile=/t9k/hostfile --no_local_rank 'my train.py' --fp16"
     found = in_bash(text)
     facts = found.parsed
-    assert isinstance(facts, deepspeed.DeepSpeedCommand)
+    assert isinstance(facts, DeepSpeedCommand)
     assert (facts.hostfile, sorted(facts.flags)) == ("/t9k/hostfile", ["no_local_rank"])
     assert found.script is not None
     assert (found.script.text, text[found.script.start : found.script.end]) == (
@@ -113,7 +113,7 @@ def test_variables_of_the_line_reach_the_launcher() -> None:
         "export PET_NNODES=4; N=$A PET_RDZV_BACKEND=c10d torchrun --nproc_per_node=$A a.py", A="8"
     )
     facts = found.parsed
-    assert isinstance(facts, torchrun.TorchrunCommand)
+    assert isinstance(facts, TorchrunCommand)
     assert (facts.node_range, facts.processes, facts.backend) == ((4, 4), "8", "c10d")
     assert facts.value_origins == {
         "nnodes": "PET_NNODES",
@@ -125,7 +125,7 @@ def test_variables_of_the_line_reach_the_launcher() -> None:
 def test_what_is_not_known_is_none_and_no_error() -> None:
     found = in_bash("torchrun --nnodes=$N --nproc_per_node=${P:-8} --max_restarts $R $MORE --unknown a.py")
     facts = found.parsed
-    assert isinstance(facts, torchrun.TorchrunCommand)
+    assert isinstance(facts, TorchrunCommand)
     assert (facts.node_range, facts.processes, facts.max_restarts) == (None, None, None)
     assert not facts.command_line.is_certain
     assert found.errors == ()
@@ -136,14 +136,14 @@ def test_variables_that_env_sets_are_known_where_their_values_are(
     value: str, nodes: tuple[int, int] | None
 ) -> None:
     facts = in_bash(f"env PET_NNODES={value} torchrun a.py").parsed
-    assert isinstance(facts, torchrun.TorchrunCommand)
+    assert isinstance(facts, TorchrunCommand)
     assert facts.node_range == nodes
 
 
 def test_a_secret_is_not_known() -> None:
     env = [{"name": "N", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]
     found = only(find_programs({"command": ["torchrun", "--nnodes=$(N)", "a.py"], "env": env}))
-    assert isinstance(found.parsed, torchrun.TorchrunCommand)
+    assert isinstance(found.parsed, TorchrunCommand)
     assert found.parsed.node_range is None
     assert found.errors == ()
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.launchers import colossalai, mpirun
+from podplan.launchers import colossalai
+from podplan.launchers.commands import ColossalAICommand, MpirunCommand
 from podplan.launchers.discovery import find_programs
 from podplan.launchers.words import Word
 from tests.containers import container, in_bash
@@ -20,7 +21,7 @@ def test_mpirun_and_what_it_starts() -> None:
     )
     first, second = found.invocations
     facts = first.parsed
-    assert isinstance(facts, mpirun.MpirunCommand)
+    assert isinstance(facts, MpirunCommand)
     assert (facts.processes, facts.per_node, facts.hostfile) == (16, 8, "/h")
     assert (facts.exported_variables, facts.mca_parameters, facts.allows_root) == (
         ("NCCL_DEBUG", "PATH"),
@@ -89,7 +90,7 @@ def test_colossalai_reads_options_behind_the_script() -> None:
         "colossalai run --hostfile /h --nproc_per_node=8 t.py --lr 1 --master_port 1234 -- --host x"
     )
     facts = found.parsed
-    assert isinstance(facts, colossalai.ColossalAICommand)
+    assert isinstance(facts, ColossalAICommand)
     assert (facts.hostfile, facts.processes, facts.master_port, facts.hosts) == ("/h", 8, 1234, ())
     assert [word.text for word in found.arguments] == ["--lr", "1", "--host", "x"]
 

@@ -97,6 +97,7 @@ def test_what_has_no_setting_is_known() -> None:
         "jobset.topology-domain",
         "label.component",
         "label.owner-kind",
+        "mpi-operator.cut-workers",
         "mpi.launcher-image",
         "mpi.passed-env",
         "mpi.replica-labels",

@@ -16,9 +16,9 @@ from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.profile import expressions
 from podplan.rendering import spool
 from podplan.tools.diff import repository_state
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.workspace.file_loader import load_file
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 from tests.golden_cases import podplan
 from tests.live_documents import most_alive
@@ -168,7 +168,7 @@ def test_a_comparison_keeps_no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert f"{3 * int(folder.name)} need re-creation" in result.out
         shutil.rmtree(changed)
 
-    monkeypatch.setattr(repository_state, "MOST_KEPT", 1_000)
+    monkeypatch.setattr(repository_state, "MAX_KEPT_PARTS", 1_000)
     for number in (FEW, MANY):
         (tmp_path / str(number)).mkdir()
         sweeps(tmp_path / str(number) / "same", 3, number)

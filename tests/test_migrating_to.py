@@ -14,8 +14,8 @@ from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.tools.migrator.conversions import convert_files, find_target
 from podplan.tools.migrator.process_comparison import describe_training
 from podplan.tools.migrator.processes import read_processes
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.comments import iter_comments
 from tests.command import PROFILE, podplan

@@ -101,6 +101,18 @@ def test_a_gang_of_fewer_pods_needs_the_resources_of_fewer_workers() -> None:
     assert group["spec"] == {"minMember": 3, "minResources": {"cpu": "9"}}
 
 
+def test_which_type_a_gang_of_fewer_pods_cuts_is_assumed_where_priorities_differ(tmp_path: Path) -> None:
+    (tmp_path / "podplan.toml").write_text('[lowering]\ngang-scheduler = "volcano"\n')
+    for priority, is_assumed in (("high", True), ("", False)):
+        cr = mpi_job(4, runPolicy={"schedulingPolicy": {"minAvailable": 3}})
+        container = {"name": "mpi", "image": "i:1", "resources": {"requests": {"cpu": "4"}}}
+        pod = {"containers": [container], **({"priorityClassName": priority} if priority else {})}
+        cr["spec"]["mpiReplicaSpecs"]["Worker"]["template"] = {"spec": pod}
+        (tmp_path / "cr.yaml").write_text(yaml.safe_dump(cr))
+        shown = podplan("why", "cr.yaml", "PodGroup/pi:spec.minResources.cpu", cwd=tmp_path).out
+        assert ("mpi-operator.cut-workers" in shown) is is_assumed
+
+
 def test_the_queue_of_the_gang_may_be_an_annotation() -> None:
     cr = mpi_job()
     cr["metadata"]["annotations"] = {"scheduling.volcano.sh/queue-name": "hpc"}

@@ -7,6 +7,7 @@ from shutil import rmtree
 
 import pytest
 
+from podplan.lint.stable_identity import remove_numbers
 from tests.changing_repository import JOB, edit, lines, put, report, repository
 from tests.git import Git, commit
 from tests.golden_cases import podplan
@@ -48,6 +49,41 @@ def test_one_more_of_a_kind_is_new(git: Git, tmp_path: Path) -> None:
 def test_another_value_is_new(tmp_path: Path) -> None:
     edit(tmp_path, "jobs/own.yaml", "train:latest", "other:latest")
     assert [line for line in lines("--new-since", "HEAD") if "IMG" in line] == ["jobs/own.yaml IMG002"]
+
+
+GPUS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: gpus}}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+          containers: [{{name: pytorch, image: "a:1", resources: {{limits: {{nvidia.com/gpu: {}}}}}}}]
+"""
+
+
+def test_other_numbers_about_one_mapping_are_not_new(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/gpus.yaml", GPUS.format(8))
+    commit(git, "gpus")
+    put(tmp_path, "jobs/gpus.yaml", GPUS.format(6))
+    assert "has 6 GPUs" in podplan("check", "jobs/gpus.yaml").out
+    assert "RES001" not in podplan("check", "--new-since", "HEAD").out
+    put(tmp_path, "jobs/gpus.yaml", GPUS.format(6).replace("Master", "Worker"))
+    assert "RES001" in podplan("check", "--new-since", "HEAD").out, "another map"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ('"train-2" has 8 GPUs, of 64Mi each', '"train-2" has  GPUs, of  each'),
+        ("PyTorchJob/job-2 runs on a100-80gb for 3.5 hours", "PyTorchJob/job-2 runs on a100-80gb for  hours"),
+        ("a.yaml:12 (32 × 8)", "a.yaml:12 ( × )"),
+    ],
+)
+def test_numbers_of_messages(message: str, expected: str) -> None:
+    assert remove_numbers(message) == expected
 
 
 @pytest.mark.usefixtures("git")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,62 @@ def test_parameters_of_a_workflow_in_a_command_line(tmp_path: Path) -> None:
     run = podplan("check", "--isolated", "--format", "concise", "job.yaml", cwd=tmp_path)
     assert run.code == 0, run.out
     assert "nnodes" not in run.out
+
+
+QUEUED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: "${NAME}-train", namespace: team, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  parallelism: 1
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {pool: gold}
+      containers:
+        - {name: main, image: "${IMAGE}", command: [echo, $HOME], resources: {requests: {cpu: 1}}}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: q, namespace: team}
+spec: {clusterQueue: cq}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: f}
+spec: {nodeLabels: {pool: gold}}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: cq}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [cpu]
+      flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "filled", "verdict"),
+    [
+        ("parallelism: 1", "parallelism: 1", "admitted"),
+        ("parallelism: 1", "parallelism: ${N}", "unknown"),
+        ("cpu: 1}", 'cpu: "${N}"}', "unknown"),
+        ("pool: gold}\n      containers", 'pool: "${N}"}\n      containers', "unknown"),
+        ("namespace: team, labels", 'namespace: "${N}", labels', "unknown"),
+        ("queue-name: q", 'queue-name: "${N}"', "unknown"),
+    ],
+)
+def test_plan_and_check_pass_over_the_same(tmp_path: Path, written: str, filled: str, verdict: str) -> None:
+    """A value that decides is unknown in the plan, and not checked in check; any other decides nothing."""
+    write(tmp_path, {"job.yaml": QUEUED.replace(written, filled)})
+    run = podplan("plan", "--format", "json", cwd=tmp_path)
+    [job] = json.loads(run.out)["jobs"]
+    assert (run.code, job["verdict"], job["errors"]) == (0, verdict, []), run.out + run.err
+    if verdict == "unknown":
+        assert job["message"] == "another tool fills in ${N}, on which the verdict depends"
+    checked = podplan("check", "--fail-on", "error", cwd=tmp_path)
+    assert checked.code == 0, checked.out
+    assert "SCHED08" not in checked.out
+    assert "document with placeholders" in checked.out

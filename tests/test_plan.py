@@ -15,6 +15,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.plan import plan_paths
 from podplan.kubernetes import DEFAULT_VERSION
+from podplan.redaction import hints
 from podplan.report import plan_json, plan_markdown, plan_svg, plan_text
 from podplan.schema.catalog import build_schema
 from podplan.tools.plan.comparison import compare_plans
@@ -253,6 +254,7 @@ def test_changes_since_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "1 added, 1 changed, 1 removed" in text
     assert "(changed, was admitted)" in text
     assert podplan("plan", "--base", "HEAD", "--exit-code").code == 1
+    assert "change  HEAD (" in podplan("plan", "--base", "HEAD..").out
     assert podplan("plan", "--base", "nope").code == 2
 
 
@@ -367,3 +369,13 @@ def test_objects_that_state_facts_are_not_called_unchecked(
     assert "Deployment (apps/v1)" in shown
     assert "LimitRange" not in shown
     assert "Namespace" not in shown
+
+
+def test_the_text_of_a_file_is_searched_once_whatever_jobs_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [JOB.replace("name: train", f"name: train-{number}") for number in range(20)]
+    searched: list[str] = []
+    monkeypatch.setattr(hints, "may_hold_token", searched.append)
+    plan_files(tmp_path, monkeypatch, queues=QUEUES, jobs="---\n".join(jobs))
+    assert len([text for text in searched if "train-19" in text]) <= 2  # to parse it, and to report it

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from podplan.core.bundled import find_bundled_folder
 from podplan.core.findings import to_json_pointer
+from podplan.core.package_data import find_bundled_folder
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, find_violations_beyond_baseline
 from podplan.lint.registry import load_policy_document

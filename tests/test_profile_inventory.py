@@ -4,7 +4,7 @@ import json
 
 import jsonschema_rs
 
-from podplan.core.bundled import read_bundled_file
+from podplan.core.package_data import read_bundled_file
 from podplan.profile.resolve import INVENTORY_FIELDS
 from tests.profile_texts import doc
 

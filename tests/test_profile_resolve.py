@@ -154,10 +154,9 @@ def test_a_large_profile_with_many_instances_is_refused_and_not_built() -> None:
         "metadata: 3\nspec: []\n",
     ],
 )
-def test_what_is_no_profile_is_one_problem(text: str) -> None:
+def test_what_is_no_profile_is_left_to_the_schema(text: str) -> None:
     result = run(text, environments="all", sets={"replicas": "1"})
-    assert result.variants == ()
-    assert [problem.rule for problem in result.diagnostics] == ["PROF001"]
+    assert (result.variants, result.diagnostics, result.failed) == ((), (), ("",))
 
 
 leaves = st.one_of(

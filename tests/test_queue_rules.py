@@ -15,7 +15,7 @@ from tests.thoroughness import mark_long
 from tests.work_counts import work
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "kueue" / "rules"
-RULES = "SCHED07,SCHED08,SCHED09,SEC,NET002,GIT070,SCHEMA"
+RULES = "SCHED07,SCHED08,SCHED09,SEC,NET002,GIT070,GIT073,RES070,IMG070,SCHEMA"
 
 
 def list_findings(file: Path) -> list[str]:

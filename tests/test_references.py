@@ -15,7 +15,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
 from podplan.kinds import registry
 from podplan.kinds.spec import Reference, References
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.workspace.references import DocumentIndex
 from tests.caching.conftest import check, tree  # noqa: F401
 from tests.caching.runs import Run

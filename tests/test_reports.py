@@ -219,6 +219,14 @@ def test_json_fulfils_the_schema_that_is_shipped() -> None:
     assert lines[-1] == {"format": 1, "summary": whole["summary"]}
 
 
+def test_schemas_of_reports_list_each_basis_of_a_policy_and_of_a_declared_kind() -> None:
+    policy, findings, diff = (build_schema(name, DEFAULT_VERSION) for name in ("Policy", "Findings", "Diff"))
+    bases = {*policy["properties"]["basis"]["enum"], "declared"}
+    assert set(findings["$defs"]["finding"]["properties"]["basis"]["enum"]) == bases
+    reasons = diff["$defs"]["job"]["properties"]["reasons"]
+    assert set(reasons["items"]["properties"]["basis"]["enum"]) == bases
+
+
 def test_markdown_stays_below_the_limit_of_a_comment_and_counts_the_rest() -> None:
     long = FINDINGS[0]._replace(message="x" * 5_000)
     many = CheckResult([long] * 300 + [FINDINGS[4]] * 300, RESULT.summary, {}, [])

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, to_json_pointer
 from podplan.kinds import registry
@@ -64,7 +64,7 @@ def test_messages(case: dict[str, Any]) -> None:
 
 
 def test_every_old_spelling_is_in_the_messages() -> None:
-    table = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
+    table = json.loads(package_data.read_bundled_file("schemas", "old-spellings.json"))
     said = [line for case in MESSAGES for line in case["problems"]]
     for entry in table["fields"]:
         if not entry["path"].startswith("status."):

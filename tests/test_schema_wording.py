@@ -7,9 +7,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from podplan.core.findings import to_json_pointer
+from podplan.core.findings import Diagnostic, to_json_pointer
+from podplan.kubernetes import validate_pod_template
+from podplan.report.field_page import explain_topic
+from podplan.schema import validate_against
 from podplan.schema.errors import collect_errors
 from podplan.schema.messages import MAX_REPORTED, build_diagnostics
+from podplan.schema.profile_words import PROFILE_FIELDS_BY_WORD
 
 SHAPE: dict[str, Any] = {
     "anyOf": [
@@ -164,3 +168,48 @@ def test_a_wrong_type_says_what_the_field_is_for(data: Any, message: str, help: 
     validator = jsonschema_rs.Draft202012Validator(TELLING)
     [problem] = build_diagnostics(collect_errors(validator, TELLING, data), TELLING, "Any")
     assert (problem.message, problem.help) == (message, help)
+
+
+def diagnose_profile(spec: dict[str, Any]) -> dict[str, Diagnostic]:
+    data = {"apiVersion": "podplan/v1", "kind": "JobProfile", "metadata": {"name": "a"}, "spec": spec}
+    return {str(one.path[-1]): one for one in validate_against("JobProfile", data)}
+
+
+@pytest.mark.parametrize("kind", ["spec", "roles"])
+def test_fields_that_a_profile_does_not_have(kind: str) -> None:
+    """Words of Kubernetes and of launchers, for which a typo of another field is the wrong suggestion."""
+    words = {
+        "command": "run",
+        "gpus": "hardware or resources.limits",
+        "nodes": "replicas",
+        "volumes": "data",
+        "backoffLimit": "retries",
+        "nodeSelector": "pod.spec.nodeSelector",
+        "serviceAccount": "pod.spec.serviceAccountName",
+    }
+    of_spec = {"queue": "schedule.queue", "timeout": "deadline", "nproc": "processes"}
+    of_spec["namespace"] = "metadata.namespace"
+    words |= of_spec if kind == "spec" else {}
+    written = dict.fromkeys(words, 1)
+    found = diagnose_profile({"roles": [{"name": "a", **written}]} if kind == "roles" else written)
+    for word, field in words.items():
+        assert found[word].message == f'unknown field "{word}"; write {field} instead'
+        assert found[word].fix is None
+    if kind == "roles":
+        queue = diagnose_profile({"roles": [{"name": "a", "queue": 1}]})["queue"]
+        assert queue.message == 'unknown field "queue"', "a role has no schedule"
+
+
+def test_each_word_leads_to_a_field_of_a_profile() -> None:
+    for word in PROFILE_FIELDS_BY_WORD:
+        command = diagnose_profile({word: 1})[word].help.partition(" says")[0]
+        topic = command.removeprefix("podplan explain ")
+        assert explain_topic(topic)["description"], word
+    # Kubernetes' own fields are known below pod.spec, under the name that is suggested.
+    pod = {
+        name.removeprefix("pod.spec.")
+        for name in PROFILE_FIELDS_BY_WORD.values()
+        if name.startswith("pod.spec.")
+    }
+    reported = validate_pod_template({"spec": {"containers": [], **dict.fromkeys(pod, 1)}}, "1.36")
+    assert not [one for one in reported if one.rule == "SCHEMA001"]

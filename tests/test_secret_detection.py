@@ -34,7 +34,18 @@ SECRET_NAMES = [
     *("dbPassword", "DB_PASSWORD", "db.password", "PGPASSWORD", "DB_PASSWORD_PROD", "passwords", "MYSQL_PWD"),
     *("wandbApiKey", "WANDB_API_KEY", "api-key", "APIKey", "apikey", "apiKeys", "AWS_SECRET_ACCESS_KEY"),
     *("s3SecretKey", "SSH_PRIVATE_KEY", "apiToken", "API_TOKENS", "clientSecret", "CREDENTIALS", "DB_PASS"),
-    *("Authorization", "CONNECTION_STRING", "passphrase"),
+    *("Authorization", "CONNECTION_STRING", "passphrase", "KAGGLE_KEY", "WANDB_KEY", "OPENAI_KEY", "hf-key"),
+    *(
+        "DB_PW",
+        "MY_PW",
+        "my_pass",
+        "JWT",
+        "MY_JWT",
+        "SLACK_WEBHOOK",
+        "SLACK_WEBHOOK_URL",
+        "MYTOKEN",
+        "mytoken_2",
+    ),
 ]
 OTHER_NAMES = [
     *("tokenizer", "TOKENIZERS_PARALLELISM", "max_tokens", "num_tokens", "tokens_per_batch", "maxToken"),
@@ -49,7 +60,22 @@ OTHER_NAMES = [
         "MAX_TOKENS",
     ),
     *("passthrough", "bypass", "compass", "forward_pass", "secretName", "PASSWORD_FILE", "secretKeyRef"),
-    *("key_padding", "SORT_KEY", "publicKey", "keys", "AWS_ACCESS_KEY_ID", "PWD", "OLDPWD", "", "a" * 600),
+    *("PADTOKEN", "eostoken", "detoken", "pw", "conv_pw", "WEBHOOK_URL", "github_webhook", "url"),
+    *(
+        "PARTITION_KEY",
+        "S3_KEY",
+        "CACHE_KEY",
+        "key",
+        "key_padding",
+        "SORT_KEY",
+        "publicKey",
+        "keys",
+        "AWS_ACCESS_KEY_ID",
+        "PWD",
+        "OLDPWD",
+        "",
+        "a" * 600,
+    ),
 ]
 
 
@@ -115,6 +141,11 @@ def test_what_a_policy_reports(name: str, value: str, expected: bool) -> None:
             ]
         },
         {"env": [{"name": "A_TOKEN", "value": ["MARK"], "valu": "MARK", "other": {"a": "MARK"}}]},
+        {"env": [{"Nme": "A_TOKEN", "vlue": "MARK"}, {"name": ["A_TOKEN"], "value": "MARK"}]},
+        {"env": [{"variable": "A_TOKEN", "value": "MARK", "valueFrom": {"secretKeyRef": {"name": "words"}}}]},
+        {"env": [{"name": "words", "extra": "A_TOKEN", "value": "MARK"}]},
+        {"env": [{"name": "words", "value": "A_TOKEN"}, {"name": "words", "vlue": "A_TOKEN"}]},
+        {"other": [{"Name": "A_TOKEN", "value": "MARK"}, {"title": "A_TOKEN", "value": "words"}]},
         {
             "other": [
                 {"name": "A_TOKEN", "val": "MARK", "mountPath": "/a"},
@@ -174,6 +205,12 @@ def test_secrets_in_data(data: Any) -> None:
         (["curl", "-u", "me:$(PASSWORD)", "https://host"], []),
         (["sshpass", "-p", "hunter2-hunter2", "ssh", "host"], [2]),
         (["docker", "run", "-u", "me:hunter2-hunter2", "-p", "8080:8080"], []),
+        (["docker", "login", "-u", "me", "-p", "hunter2-hunter2"], [5]),
+        (["mysql", "-u", "root", "-phunter2-hunter2", "runs"], [3]),
+        (["mc", "alias", "set", "name", "https://host", "key", "hunter2; hunter2"], [6]),
+        (["wandb", "login", "hunter2-" * 5], [2]),
+        (["redis-cli", "-a", "$(PASSWORD)"], []),
+        (["echo", "a; docker login -p", "words-words"], []),
         (["python", "a.py", "--api-key", "hunter2-hunter2", "--token=hunter2-hunter2"], [3, 4]),
         (
             ["python", "a.py", "--credentials", "~/key", "--secret", "id=key,src=/a", "--token", "12345678"],
@@ -197,6 +234,76 @@ def test_of_a_text_the_part_is_hidden_that_is_secret() -> None:
     assert redact_data(said).startswith(
         "curl -H 'Authorization: Bearer ***' https://me:***@host/?token=***; A"
     )
+
+
+MARK = "MARK" * 10
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *(f"wandb login {MARK}", f"wandb login --relogin --host https://host '{MARK}'"),
+        *(f"aws configure set aws_secret_access_key {MARK}", f"aws configure set default.api_token {MARK}"),
+        *(f"docker login -u me -p {MARK} host", f"podman login -u me \\\n  -p{MARK} host"),
+        *(
+            f"echo {MARK} | docker login -u me --password-stdin",
+            f"printf '%s' '{MARK}' | gh auth login --with-token",
+        ),
+        *(f"redis-cli -h host -a {MARK} ping", f"mysql -u root -p{MARK} runs", f"mysqldump -p'{MARK}' runs"),
+        *(f"mongosh -u me -p {MARK}", f"export MYTOKEN={MARK}", f"mc alias set name https://host key {MARK}"),
+        *(f"mc config host add name https://host key {MARK}", f"curl -sSu me:{MARK} https://host"),
+        *(f"curl -sS \\\n  -u 'me:{MARK}' https://host", f"wget 'https://host/a?sv=1&sig={MARK}'"),
+        f"cat > ~/.netrc <<END\nmachine host\nlogin me\npassword {MARK}\nEND",
+        f"echo 'machine host login me password {MARK}' > ~/.netrc",
+        f"curl -d '{{}}' https://hooks.slack.com/services/T0/B0/{MARK}",
+    ],
+)
+def test_passwords_without_a_name_in_scripts(script: str) -> None:
+    shown = redact_data(script)
+    assert "MARK" not in shown
+    assert "***" in shown
+    assert [one.number for one in find_command_secrets(["bash", "-c", script])] == [2]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("wandb login $WANDB_API_KEY", "wandb login --relogin", "docker login -u me -p $PASSWORD host"),
+        *(
+            "docker run -p 8080:8080 host/login",
+            "redis-cli -a $PASSWORD",
+            "mysql -p database",
+            "mysql -p$A -P 3306",
+        ),
+        *(
+            "python mysql_train.py -processes 8",
+            "echo $TOKEN | docker login --password-stdin",
+            "echo words | tee words",
+        ),
+        *(
+            "curl -sSu me:$PASSWORD https://host",
+            "curl --user-agent 'words:words' https://host",
+            "mc cp a b c words-words",
+        ),
+        *(
+            "machine learning on the login page, password reset",
+            "curl https://host/a?sig=1",
+            "train --login -p words-words",
+        ),
+        *("mc alias set name https://host $KEY $SECRET", "config set partition_key words-words"),
+    ],
+)
+def test_scripts_without_passwords(script: str) -> None:
+    assert redact_data(script) == script
+    assert not list(find_command_secrets(["bash", "-c", script]))
+
+
+def test_a_secret_of_one_form_hides_no_secret_of_another_form_before_it() -> None:
+    said = (
+        "curl -u me:MARKMARK http://a\ngit config http.extraheader 'AUTHORIZATION: basic MARKMARK'\n"
+        "run --api-key MARKMARK\nexport A_TOKEN=MARKMARK\n"
+    )
+    assert [said[start:end] for start, end in find_text_secrets(said)] == 4 * ["MARKMARK"]
 
 
 @pytest.mark.parametrize(
@@ -328,6 +435,17 @@ def test_what_has_a_secret_is_looked_at(text: str) -> None:
             "# token=",
             "curl -u ",
             "curl ",
+            *("mysql ", "docker login ", "wandb login ", "mc alias set a b c ", "redis-cli -a -a "),
+            *(
+                "echo a|",
+                "echo ",
+                "printf -n -n ",
+                "machine a login b ",
+                "machine ",
+                "?sig=",
+                "mongo -p ",
+                "curl \\\n",
+            ),
         ),
     ],
 )

@@ -17,8 +17,8 @@ from podplan.tools.status.replica_states import apply_declared_states
 from podplan.tools.status.replicas import list_replicas
 from podplan.tools.status.result import StatusResult
 from podplan.tools.status.serializer import build_status
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_document
+from podplan.workspace.loader import Loader
 from tests.lowered_objects import job
 from tests.lowering_jobs import PYTORCH_JOB
 from tests.rows import each_row

@@ -19,8 +19,8 @@ from podplan.tools.status.replica_states import apply_declared_states
 from podplan.tools.status.replicas import list_replicas
 from podplan.tools.status.result import StatusResult
 from podplan.tools.status.serializer import build_status
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.command import podplan
@@ -46,6 +46,42 @@ spec:
         completions: 2
         template: {spec: {containers: [{name: main, image: "registry.example.com/trial:1.4"}]}}
 """
+
+
+QUEUE = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sweep-trial, namespace: nlp}
+spec:
+  parallelism: 2
+  template: {spec: {restartPolicy: Never, containers: [{name: main, image: "r.example.com/t:1"}]}}
+"""
+INDEXED = SWEEP.replace("replicas: 12", "replicas: 2").replace(
+    "2\n        template", "2\n        completionMode: Indexed\n        template"
+)
+
+
+@each_row(
+    ("text", "names", "replicas"),
+    [
+        (INDEXED, ["sweep-trial-0-1", "trial-0-1", "trial-1"], ["trial-1"]),
+        (INDEXED, ["sweep-trial-1-0", "trial-1-0", "sweep-trial-1-0-x7k2p"], ["trial-2"]),
+        (INDEXED, ["sweep-trial-1-{0..1}", "trial-1-{0..1}"], ["trial-2", "trial-3"]),
+        (QUEUE, ["sweep-trial"], ["pod-0", "pod-1"]),  # Pods without an index have one name
+    ],
+)
+def test_names_as_lower_prints_them(
+    text: str, names: Sequence[str], replicas: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(text)
+    for name in names:
+        run = podplan("status", str(file), "--pod", f"{name}=137")
+        ended = [line for line in run.out.splitlines() if "ended with 137" in line]
+        assert [line.split()[1] for line in ended] == replicas, name
+    run = podplan("status", str(file), "--pod", "sweep-trial-0-7=137")
+    assert (run.code, run.out) == (2, "")
+    assert 'there is no Pod "sweep-trial-0-7"' in run.err
 
 
 @each_row("managed", ["kueue.x-k8s.io/multikueue", "acme.example.com/runs", ""])

@@ -186,7 +186,7 @@ def test_restarts_are_counted_from_the_status_and_the_states() -> None:
         ("worker-1: true", "or a mapping such as {exitCode: 137}, not true"),
         ("worker-1: 1.5", "or a mapping such as {exitCode: 137}, not 1.5"),
         ("worker-1: {}", "or a mapping such as {exitCode: 137}, not nothing"),
-        ("worker-1: 1\nbert-worker-1: 2", "pods.yaml:2:1: worker-1 is told of twice, also at pods.yaml:1:1"),
+        ("worker-1: 1\nbert-worker-1: 2", "pods.yaml:2:1: worker-1 is declared twice, also at pods.yaml:1:1"),
         ("- worker-1", "pods.yaml:1:1: this is no state; write what kubectl get pods -o yaml prints"),
         ("# nothing", "pods.yaml: this is empty; write what kubectl get pods -o yaml prints"),
         ("worker-1: {", "pods.yaml:"),
@@ -219,7 +219,7 @@ def test_what_means_nothing_is_told_at_its_place(pods: str, message: str) -> Non
         (("--pod", "worker-9=1"), '--pod worker-9=1: there is no Pod "worker-9": worker has 4 replicas'),
         (
             ("--pod", "worker-1=1", "--pod", "worker-1=2"),
-            "worker-1 is told of twice, also at --pod worker-1=1",
+            "worker-1 is declared twice, also at --pod worker-1=1",
         ),
         (("--pods", "nowhere.yaml"), "nowhere.yaml: no such file or directory"),
         (("--job", "brt"), 'job.yaml: there is no job "brt"; did you mean "bert"?'),
@@ -307,7 +307,7 @@ def test_pods_of_which_none_is_of_the_job() -> None:
     said = status(_kubectl_list(_pod("notebook")))
     assert (said.code, said.err) == (
         0,
-        "podplan: pods.yaml has no Pod of bert; all are taken to be Running\n",
+        "podplan: pods.yaml has no Pod of bert; all are assumed to be Running\n",
     )
 
 

@@ -26,7 +26,7 @@ from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection, select_policies
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import Document, SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
 from tests.live_documents import most_alive

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from podplan.core.provenance import TracedDocument
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from tests.command import INVENTORY, JOB, PODPLAN, PROFILE, Run
 from tests.editor import Editor
 

@@ -22,8 +22,8 @@ from podplan.lint.target import LoweredJob, Target
 from podplan.lint.vap_export import export_vap
 from podplan.lint.vap_import import ImportedPolicies, import_vap, is_admission_document
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_documents
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from tools.website.build import OTHER_PAGES, TOP, find_orphans, rewrite_links
+from tools.website.build import OTHER_PAGES, TOP, find_orphans, find_pictures, rewrite_links
+from tools.website.command_page import build_command_page
 
 DOCS = TOP / "docs"
 RULE = DOCS / "rules" / "CA001.md"
@@ -28,6 +29,24 @@ def test_links_to_nothing_are_broken() -> None:
 def test_fenced_text_has_no_links() -> None:
     text = "```yaml\n# [a](docs/none.md)\n```\n"
     assert rewrite_links(text, TOP / "README.md", TARGETS) == (text, [])
+
+
+def test_pictures_outside_of_docs_come_along(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    page, own, other = tmp_path / "docs" / "a.md", tmp_path / "docs" / "own.svg", tmp_path / "other.svg"
+    page.write_text("![own](own.svg) ![other](../other.svg) [text](b.md) ![far](https://example.com/far.svg)")
+    own.touch()
+    other.touch()
+    assert find_pictures([page, own]) == [other]
+
+
+def test_the_page_of_the_commands_has_the_help_of_each(tmp_path: Path) -> None:
+    for command in ("podplan", "podplan-cmp", "podplan-cmp-generate"):
+        (tmp_path / f"{command}.txt").write_text(f"Usage: {command}\n")
+    page = build_command_page(tmp_path)
+    headings = [line for line in page.splitlines() if line.startswith("##")]
+    assert headings == ["## podplan", "## podplan cmp", "### podplan cmp generate"]
+    assert "### podplan cmp generate\n\n```text\nUsage: podplan-cmp-generate\n```\n" in page
 
 
 def test_a_page_that_nothing_leads_to_is_an_orphan(tmp_path: Path) -> None:

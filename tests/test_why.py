@@ -135,6 +135,38 @@ def test_a_substituted_value_names_the_line_that_it_is_read_from(folder: Path, i
     assert f"    worked out with nodes.yaml:{line}\n" in said
 
 
+@pytest.mark.parametrize(
+    ("kind", "port_name", "counted", "from_port"),
+    [
+        ("PyTorchTrainingJob", "http", "WORLD_SIZE", ""),
+        ("XGBoostTrainingJob", "xgboost-port", "WORLD_SIZE", "MASTER_PORT"),
+        ("PyTorchJob", "pytorchjob-port", "WORLD_SIZE", "MASTER_PORT"),
+        ("TFJob", "tfjob-port", "TF_CONFIG", "TF_CONFIG"),
+        ("XGBoostJob", "xgboostjob-port", "WORLD_SIZE", "WORKER_PORT"),
+        ("JAXJob", "jaxjob-port", "NUM_PROCESSES", "COORDINATOR_PORT"),
+        ("PaddleJob", "master", "PADDLE_NNODES", "PADDLE_MASTER"),
+    ],
+)
+def test_what_follows_from_replicas_and_ports_names_their_lines(
+    tmp_path: Path, kind: str, port_name: str, counted: str, from_port: str
+) -> None:
+    profile = f"""\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {{name: train}}
+spec:
+  job: {kind}
+  image: registry.example.com/train:1
+  run: [train.py]
+  replicas: 4
+  ports: [{{name: {port_name}, port: 8080}}]
+"""
+    (tmp_path / "job.yaml").write_text(profile)
+    assert "job.yaml:8:13  spec.replicas\n" in why(tmp_path, "job.yaml", counted)
+    if from_port:
+        assert f" spec.ports[{port_name}].port\n" in why(tmp_path, "job.yaml", from_port)
+
+
 def test_variants_with_one_answer_are_one_block(folder: Path) -> None:
     (folder / "job.yaml").write_text(TORCHRUN + MATRIX)
     said = why(folder, "job.yaml", "spec.torchrunConfig.procPerNode")
@@ -362,3 +394,51 @@ def test_a_printed_range_that_covers_two_groups(folder: Path) -> None:
     write_bare(folder)
     said = why(folder, "bare.yaml", "Pod/bare-worker-{0..2}:spec.containers.command[0]")
     assert said.startswith("Pod/bare-worker-0, Pod/bare-worker-{1..2}  spec.containers[pytorch].command[0]")
+
+
+def test_an_overridden_variable_has_the_value_of_the_pod(tmp_path: Path) -> None:
+    """The operator sets RANK to the index of each Pod, and torchrun overrides it in its processes."""
+    file = tmp_path / "llama.yaml"
+    file.write_text(LLAMA)
+    for path, value in (
+        ("RANK", "{1..4}"),
+        ("pod/llama-worker-1:RANK", "2"),
+        ("pod/llama-worker-3:RANK", "4"),
+    ):
+        run = podplan("why", str(file), path)
+        assert f'spec.pytorchReplicaSpecs.Worker: {{"name": "RANK", "value": "{value}"}}' in run.out
+    page = json.loads(podplan("why", str(file), "pod/llama-worker-1:RANK", "--format", "json").out)
+    assert page["processVariable"]["overrides"][0]["value"] == {"name": "RANK", "value": "2"}
+
+
+def test_the_name_of_an_object_without_its_kind(tmp_path: Path) -> None:
+    file = tmp_path / "llama.yaml"
+    file.write_text(LLAMA)
+    for path, meant in (
+        ("llama-worker-1", "Pod/llama-worker-1"),
+        ("llama-worker-1:RANK", "Pod/llama-worker-1:RANK"),
+        ("llama-worker-{1..2}", "Pod/llama-worker-{1..2}"),
+        ("llama", "PyTorchJob/llama"),
+    ):
+        run = podplan("why", str(file), path)
+        assert (run.code, run.out) == (2, "")
+        assert run.err.endswith(f"{path} is no field of the CR; did you mean {meant}?\n")
+        assert podplan("why", str(file), meant).code == 0
+    assert "did you mean" not in podplan("why", str(file), "llama-worker-9").err
+
+
+LLAMA = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: llama}
+spec:
+  nprocPerNode: "2"
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template: &pod
+        spec: {containers: [{name: pytorch, image: "r.example.com/t:1", command: [torchrun, train.py]}]}
+    Worker:
+      replicas: 4
+      template: *pod
+"""

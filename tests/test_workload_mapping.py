@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from podplan.core import limits
-from podplan.kinds.declared import mapping as declared_mapping
+from podplan.kinds.workload_mapping import mapping as declared_mapping
 from tests.declared import FILES, MAPPINGS, TASK_JOB, TEMPLATE, TUNE_JOB, lay_out
 from tests.golden_cases import podplan
 
@@ -205,7 +205,7 @@ def test_a_count_that_is_none_is_a_finding_of_the_cr(folder: Path, value: str) -
 def test_a_kind_without_a_mapping_is_counted_with_what_to_do() -> None:
     Path("platform/mappings.yaml").unlink()
     counts = check(".")["summary"]["notChecked"]
-    note = "a WorkloadMapping of five lines makes podplan check its Pods"
+    note = "a WorkloadMapping of six lines makes podplan check its Pods: podplan explain WorkloadMapping"
     assert counts == {
         f"TaskJob (batch.example.com/v1; {note})": 1,
         "TuneJob (ml.example.com/v1)": 1,

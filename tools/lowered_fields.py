@@ -19,10 +19,10 @@ from podplan.kinds.registry import KIND_NAMES, find_kind, name_of
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.schema import catalog
 from podplan.schema.fields import collect_fields, find_schemas_at
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
 from podplan.workspace.file_loader import load_files
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 REPOSITORY = Path(__file__).parents[1]

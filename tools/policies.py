@@ -43,6 +43,7 @@ def build_check_files() -> dict[Path, str]:
         import_module(module.name)
     registered = {name: REGISTERED_CHECKS[name] for name in sorted(REGISTERED_CHECKS)}
     modules = {name: check.function.__module__.rpartition(".")[2] for name, check in registered.items()}
+    required = {name: sorted(check.requires) for name, check in registered.items() if check.requires}
     aliases = {alias: name for name, check in registered.items() for alias in check.aliases}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -62,6 +63,10 @@ def build_check_files() -> dict[Path, str]:
             "# The name of each check by its former names.\n"
             "CHECK_ALIASES: dict[str, str] = {\n"
             + "".join(f'    "{alias}": "{name}",\n' for alias, name in sorted(aliases.items()))
+            + "}\n\n"
+            "# What a job must have some of, by the name of the check.\n"
+            "REQUIRED_FEATURES: dict[str, frozenset[str]] = {\n"
+            + "".join(f'    "{name}": frozenset({json.dumps(names)}),\n' for name, names in required.items())
             + "}\n"
         ),
         Path("schemas/Checks.json"): json.dumps(schema, indent=2) + "\n",

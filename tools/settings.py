@@ -33,6 +33,7 @@ REASON_BY_BEHAVIOR = {
     "jobset.topology-domain": "only the cluster knows the names of its topology domains",
     "label.component": _LABEL_REASON,
     "label.owner-kind": _LABEL_REASON,
+    "mpi-operator.cut-workers": "the values of PriorityClasses belong to the cluster, not to the operator",
     "mpi.launcher-image": "a launcher can set its image",
     "mpi.passed-env": "a launcher can set its variables",
     "mpi.replica-labels": _LABEL_REASON,

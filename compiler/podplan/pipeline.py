@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from podplan import kubernetes
 from podplan.core.builtin_rules import INVALID_REFERENCE_RULE, MISMATCH_RULE
-from podplan.core.errors import UsageError
+from podplan.core.errors import EnvironmentNotChosen, UsageError
 from podplan.core.findings import Diagnostic, Path, relocate_diagnostic, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument, root_cursor, trace_to_source
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
@@ -26,11 +26,11 @@ from podplan.lint.policy import Policy
 from podplan.schema import validate_against, validate_cr
 from podplan.schema.identity import find_intended_kind, is_known_but_not_lowered
 from podplan.schema.pruning import UNKNOWN_FIELD_RULES, prune_unknown_fields
-from podplan.workspace import Loader
 from podplan.workspace.documents import PROFILE_KINDS, ClassifiedDocument
+from podplan.workspace.loader import Loader
 
 if TYPE_CHECKING:
-    from podplan.kinds.declared.mapping import MappingMismatch
+    from podplan.kinds.workload_mapping.mapping import MappingMismatch
     from podplan.profile.resolve import Resolution, Variant
 
 _NOT_LOWERED_HELP = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
@@ -134,8 +134,14 @@ def iter_job_plans(item: ClassifiedDocument, settings: PipelineSettings, reader:
         sets=settings.param_values,
     )
     _reject_unusable_flags(item, settings, resolution)
+    # Resolving says more precisely what is wrong with a field than the schema.
+    resolved_paths = {
+        one.path for one in resolution.diagnostics if one.rule == "PROF001" and one.doc is item.doc
+    }
     schema_diagnostics = (
-        problem.in_document("profile", item.doc) for problem in validate_profile_document(item)
+        problem.in_document("profile", item.doc)
+        for problem in validate_profile_document(item)
+        if problem.path not in resolved_paths
     )
     diagnostics = (
         *schema_diagnostics,
@@ -153,10 +159,9 @@ def _reject_unusable_flags(
     """Raise UsageError for flags that do not fit the profile, such as an unknown environment."""
     environment_names = ", ".join(resolution.environments)
     if settings.environments is None and environment_names:
-        raise UsageError(
-            f"{item.doc.name} has environments ({environment_names});"
-            " say which with -e NAME, or -e all (in [[render]]: env)"
-        )
+        *others, last = (f"-e {name}" for name in resolution.environments)
+        choices = f"{', '.join(others)} or {last}" if others else last
+        raise EnvironmentNotChosen(f"{item.doc.name} has environments; say which: {choices}")
     for diagnostic in resolution.diagnostics:
         if diagnostic.rule == "PROF014":
             reason = diagnostic.message.partition("; there is ")[0]
@@ -334,8 +339,8 @@ def _lower_declared(
     plan: JobPlan, cr: TracedDocument, kind_spec: KindSpec, settings: PipelineSettings, reader: Loader
 ) -> JobPlan:
     """Return ``plan`` with a CR of a declared kind lowered, as far as its WorkloadMapping fits the CR."""
-    from podplan.kinds.declared.lower import find_added_volumes, find_wrong_counts
-    from podplan.kinds.declared.mapping import diagnose_mapping, find_replica_types
+    from podplan.kinds.workload_mapping.lower import find_added_volumes, find_wrong_counts
+    from podplan.kinds.workload_mapping.mapping import diagnose_mapping, find_replica_types
 
     mapping = kind_spec.declaration
     assert mapping is not None
@@ -500,7 +505,7 @@ def validate_profile_document(item: ClassifiedDocument) -> list[Diagnostic]:
 def diagnose_valid_mapping(mapping: TracedDocument, reader: Loader) -> list[Diagnostic]:
     """Return the diagnostics of a WorkloadMapping that fits its schema: its paths, and others for the same
     kind."""
-    from podplan.kinds.declared.mapping import diagnose_mapping
+    from podplan.kinds.workload_mapping.mapping import diagnose_mapping
 
     diagnostics = [one.in_document("profile", mapping) for one in diagnose_mapping(mapping.data)]
     first = reader.find_same_declaration(mapping)

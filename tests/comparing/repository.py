@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import chdir
 from pathlib import Path
 
-from podplan.cli.diff import compared
+from podplan.cli.diff import compare_paths
 from tests.command import Run
 from tests.golden_cases import podplan as here
 
@@ -43,4 +43,4 @@ def podplan(*arguments: str, cwd: Path) -> Run:
 
 def names(*paths: str, **flags: object) -> list[tuple[str, str, str]]:
     """Return the outcome for each job and its file."""
-    return [(one.what, one.name, one.file) for one in compared(paths, **flags).jobs]
+    return [(one.what, one.name, one.file) for one in compare_paths(paths, **flags).jobs]

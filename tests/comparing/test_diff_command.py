@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.diff import compared
+from podplan.cli.diff import compare_paths
 from podplan.core.errors import UsageError
 from tests import command
 from tests.comparing.repository import job, podplan
@@ -129,5 +129,5 @@ def test_the_place_where_one_stands_is_the_same_after_an_error(git: Git, tmp_pat
     commit(git, "broken configuration")
     before = os.getcwd()
     with pytest.raises(UsageError):
-        compared(())
+        compare_paths(())
     assert os.getcwd() == before

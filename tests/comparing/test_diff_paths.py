@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.diff import compared
+from podplan.cli.diff import compare_paths
 from podplan.report import diff_json, diff_markdown, diff_text
 from podplan.workspace.files import PathNotFound
 from tests.comparing.repository import PROFILE, job, names, podplan
@@ -58,7 +58,7 @@ def test_names_of_files_of_any_kind(git: Git, tmp_path: Path, name: str) -> None
     (tmp_path / name).write_text(job("odd"))
     commit(git, "odd")
     (tmp_path / name).write_text(job("odd", 3))
-    found = compared(())
+    found = compare_paths(())
     assert [one.file for one in found.jobs] == [name]
     for report in (diff_text, diff_markdown):
         text = report.render(found)
@@ -74,10 +74,10 @@ def test_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert names("new", base_tree="old") == [("changed", "one", "one.yaml")]
     assert names("new/one.yaml", base_tree="old/one.yaml") == [("changed", "one", "one.yaml")]
-    found = compared(("new",), base_tree="old")
+    found = compare_paths(("new",), base_tree="old")
     assert (found.base, found.head) == ("old", "new")
     with pytest.raises(PathNotFound):
-        compared(("new",), base_tree="older")
+        compare_paths(("new",), base_tree="older")
     assert Path.cwd() == tmp_path
 
 
@@ -91,7 +91,7 @@ def test_no_link_leads_out_of_a_revision(
     commit(git, "links")
     (tmp_path / "link.yaml").unlink()
     (tmp_path / "two.yaml").write_text(job("two", 3))
-    text = diff_text.render(compared(()))
+    text = diff_text.render(compare_paths(()))
     assert "stolen" not in text
     assert "two" in text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.diff import compared
+from podplan.cli.diff import compare_paths
 from podplan.core.errors import UsageError
 from tests.comparing.repository import job, names, podplan
 from tests.git import Git, commit, git_in
@@ -22,7 +22,7 @@ def test_the_base_is_where_the_branch_left(git: Git, tmp_path: Path) -> None:
     git("checkout", "-q", "topic")
     assert names(base="main") == [("changed", "two", "two.yaml")]
     assert names(base="main..") == [("changed", "two", "two.yaml"), ("removed", "three", "three.yaml")]
-    assert compared((), base="main..").base.startswith("main (")
+    assert compare_paths((), base="main..").base.startswith("main (")
 
 
 def test_shallow_clones(git: Git, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -56,4 +56,4 @@ def test_each_side_has_its_own_configuration_and_inventory(git: Git, tmp_path: P
     commit(git, "broken configuration")
     (tmp_path / "podplan.toml").write_text("# mended\nexclude = 3\n")
     with pytest.raises(UsageError, match=r"^at HEAD: podplan\.toml:1: "):
-        compared(())
+        compare_paths(())

@@ -24,7 +24,9 @@ PROGRAMS = {
     "mpirun.openmpi": "openmpi-bin",
     "mpirun.mpich": "mpich",
 }
-_VERSION = re.compile(r"(?:Version:|\(OpenRTE\))\s+(\S+)")
+# Packages of the interpreter without a module: a program below its folder.
+_PACKAGED = {"impi-rt": "impi/bin/mpiexec.hydra"}
+_VERSION = re.compile(r"(?:Version:?|\(OpenRTE\))\s+(\S+)")
 ALWAYS = ("ip", "unshare", "nsenter", "setpriv", "torch")
 FRAMEWORKS = ("torch", "deepspeed", "colossalai", "accelerate", "tensorflow_cpu", "xgboost-cpu", "jax")
 IMPLIED = {"sshd": ("ssh", "ssh-keygen"), "pdsh": ("ssh",)}
@@ -57,8 +59,14 @@ def _may_isolate() -> bool:
 def _there(need: str, python: Path) -> bool:
     if need in PROGRAMS:
         return shutil.which(need, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is not None
+    if need in _PACKAGED:
+        return _find_packaged(need, python).exists()
     ask = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({need!r}) is None)"
     return subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0
+
+
+def _find_packaged(need: str, python: Path) -> Path:
+    return python.parent.parent / _PACKAGED[need]
 
 
 def _version(program: str) -> str:
@@ -78,7 +86,11 @@ def versions(python: Path) -> dict[str, str]:
     lines = subprocess.check_output([python, "-c", ask], text=True).splitlines()
     found = dict(line.split(" ", 1) for line in lines) | {
         name: version.group(1)
-        for name, program in (("Open MPI", "mpirun.openmpi"), ("MPICH", "mpirun.mpich"))
+        for name, program in (
+            ("Open MPI", "mpirun.openmpi"),
+            ("MPICH", "mpirun.mpich"),
+            ("Intel MPI", str(_find_packaged("impi-rt", python))),
+        )
         if shutil.which(program) and (version := _VERSION.search(_version(program)))
     }
     return found | {"Linux": platform.release().split("-")[0]}

@@ -75,4 +75,4 @@ def test_nothing_to_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_environments_have_to_be_chosen() -> None:
     done = podplan("graph", str(FIXTURES / "gallery" / "jobs" / "resnet.yaml"))
     assert done.code == 2
-    assert "say which with -e NAME" in done.err
+    assert "has environments; say which: -e " in done.err

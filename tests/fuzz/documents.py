@@ -15,13 +15,13 @@ from podplan.core.provenance import TracedDocument
 from podplan.kinds.compilation import compile_profile
 from podplan.lint.suppression_comments import find_suppression_comments
 from podplan.pipeline import PipelineSettings
-from podplan.rendering.header import HEADER_PREFIX, diagnose_stale_cr, parse_header
+from podplan.rendering.header import diagnose_stale_cr, parse_header
 from podplan.tools.formatter import SCHEMA_BY_CATEGORY, format_source
 from podplan.tools.importer import drop_unknown_fields, import_cr, strip_server_fields
 from podplan.tools.importer.normalization import normalize_cr
 from podplan.tools.migrator import is_migratable, migrate_source
-from podplan.workspace import Loader
-from podplan.workspace.documents import classify_documents, may_hold
+from podplan.workspace.documents import RENDER_HEADER_PREFIX, classify_documents, may_hold
+from podplan.workspace.loader import Loader
 from podplan.yaml import Document, SourceFile, parse_yaml
 from podplan.yaml.edits.changes import FixRefused, build_edits
 from podplan.yaml.positions import LINE_BREAK
@@ -218,7 +218,7 @@ def headers(content: bytes) -> None:
     """Assert that any header of a rendered CR gives a finding or none."""
     line = content.decode(errors="replace").replace("\n", " ").replace("\r", " ")
     with repository({"jobs.yaml": ENVIRONMENTS, "count.yaml": JOB}):
-        source = taken(f"{HEADER_PREFIX}{line}\n{JOB}".encode(), "rendered.yaml")
+        source = taken(f"{RENDER_HEADER_PREFIX}{line}\n{JOB}".encode(), "rendered.yaml")
         for item in classify_documents(source or SourceFile("", "", [], [], [])):
             said = parse_header(item)
             if said is not None:

@@ -14,8 +14,8 @@ from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group
 from podplan.pipeline import PipelineSettings, iter_job_plans
 from podplan.rendering import render_cr
 from podplan.tools.cluster_diff.kubectl_dump import read_dump
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 from podplan.yaml.writer import emit_document
 from tests.command import INVENTORY
@@ -117,4 +117,4 @@ def dump(content: bytes) -> None:
     except (UsageError, LimitExceeded) as error:
         check_refusal(error)
         return
-    assert all(isinstance(one["kind"], str) for one in found)
+    assert all(isinstance(one["kind"], str) for one in found.compared)

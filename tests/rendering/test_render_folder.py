@@ -279,7 +279,11 @@ def test_two_variants_of_one_name(folder: Path, podplan: Command) -> None:
     run = podplan("render", "jobs", "-o", "out", "-e", "all")
     assert run.code == 2
     assert "two results are both PyTorchTrainingJob resnet: from jobs/a.yaml (dev)" in run.err
+    assert "with -e NAME, each to a folder of its own with -o DIR, or give them different names" in run.err
     assert not (folder / "out").exists()
+    for environment in ("dev", "prod"):
+        assert podplan("render", "jobs", "-o", f"out/{environment}", "-e", environment).code == 0
+    assert len(tree(folder / "out")) == 2
 
 
 def test_a_job_without_a_name_is_called_after_what_its_name_begins_with(

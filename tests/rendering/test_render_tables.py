@@ -116,7 +116,7 @@ def test_a_wrong_request_of_a_table_has_its_place(configured: Path, podplan: Com
     assert 'podplan: podplan.toml:6: jobs/a.yaml: there is no environment "stage"' in run.err
     (configured / "podplan.toml").write_text('[[render]]\npaths = ["jobs"]\noutput = "rendered"\n')
     run = podplan("render", "--check")
-    said = "jobs/a.yaml has environments (dev, prod); say which with -e NAME, or -e all (in [[render]]: env)"
+    said = "jobs/a.yaml has environments; say which: -e dev or -e prod (in [[render]]: env)"
     assert (run.code, run.err) == (2, f"podplan: podplan.toml:1: {said}\n")
 
 

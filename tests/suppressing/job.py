@@ -10,7 +10,7 @@ from podplan.lint.lint_config import LintConfig, resolve_default_rules
 from podplan.lint.registry import load_builtin_policies
 from podplan.lint.rule_selection import RuleSelection
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 
 JOB = """\

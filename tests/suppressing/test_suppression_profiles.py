@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podplan.checker.check import CheckResult, check_files
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from tests.suppressing.job import WHY, beside, settings_for, silenced, told
 
 BASE = """\

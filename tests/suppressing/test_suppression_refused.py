@@ -8,7 +8,7 @@ from podplan.checker.check import check_sources
 from podplan.core.limits import MAX_SUPPRESSIONS
 from podplan.lint.rule_selection import RuleSelection
 from podplan.lint.suppression_syntax import parse_directive
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import parse_yaml
 from tests.suppressing.job import ALL, HOST, JOB, RULES, WHY, beside, checked, settings_for, silenced, told
 
@@ -18,6 +18,13 @@ MALFORMED = {
     "# podplan: ignore[] -- x": "LINT001 this does not say which rules to ignore",
     "# podplan: ignroe[SEC001] -- x": 'LINT001 podplan knows no "ignroe" here; did you mean "ignore"',
     "# podplan: ignore-line[SEC001] -- x": 'LINT001 podplan knows no "ignore-line" here; did you mean',
+    "# podplan: disable[SEC001] -- x": 'LINT001 podplan knows no "disable" here; did you mean "ignore"?',
+    "# podplan: noqa": 'LINT001 podplan knows no "noqa" here; did you mean "ignore"?',
+    "# podplan: OFF": 'LINT001 podplan knows no "OFF" here; did you mean "ignore"?',
+    "# podplan: frobnicate[SEC001]": 'LINT001 podplan knows no "frobnicate" here; the form is # podplan: ig',
+    "# podplan: frobnicate SEC001": 'LINT001 podplan knows no "frobnicate" here; the form is # podplan: ig',
+    "# podplan: silence": 'LINT001 podplan knows no "silence" here; the form is # podplan: ignore[RULE]',
+    "# podplan: skip this file": 'LINT001 podplan knows no "skip" here; did you mean "ignore"?',
     "# podplan: ignore[SEC001] because": 'LINT001 this cannot be read from "because" on',
     "# podplan: ignore[SEC001] until=soon -- x": 'LINT001 until wants a day as YYYY-MM-DD, not "soon"',
     "# podplan: ignore[SEC001] until=2026-02-30 -- x": "LINT001 until wants a day",

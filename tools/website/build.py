@@ -1,8 +1,8 @@
 """``make site``: the documentation as a web site in build/site/html.
 
-The pages are those of ``docs/``, README, CHANGELOG, CONTRIBUTING and SECURITY, and one page for each kind,
-which is made here. Links to files that are no pages lead to the repository. mkdocs fails for a broken link,
-and this for a page that no other page leads to.
+The pages are those of ``docs/``, README, CHANGELOG, CONTRIBUTING and SECURITY, and those that are made here:
+one for each kind, and one for the commands. Links to files that are no pages lead to the repository. mkdocs
+fails for a broken link, and this for a page that no other page leads to.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urldefrag
 
+from tools.website.command_page import build_command_page
 from tools.website.kind_pages import write_kind_pages
 
 TOP = Path(__file__).parents[2]
@@ -30,6 +31,7 @@ OTHER_PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 FENCED = re.compile(r"(^ *```.*?^ *```)", re.MULTILINE | re.DOTALL)
 
@@ -40,6 +42,7 @@ def main() -> int:
     broken = [*_copy_pages()]
     shutil.copy(Path(__file__).with_name("site.css"), PAGES)
     write_kind_pages(PAGES / "kinds")
+    (PAGES / "commands.md").write_text(build_command_page(TOP / "fixtures" / "help"), "utf-8")
     for text in broken:
         print(text, file=sys.stderr)
     # Not --quiet: by that, --strict sees no warning.
@@ -61,6 +64,8 @@ def _copy_pages() -> Iterator[str]:
         if source.is_file():
             name = "index.md" if source.name == "README.md" else source.name
             targets[source] = PAGES / source.parent.relative_to(TOP / "docs") / name
+    # The site shows these pictures without the repository, which may be out of reach.
+    targets |= {picture: PAGES / picture.relative_to(TOP) for picture in find_pictures([*targets])}
     for source, target in targets.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix != ".md":
@@ -69,6 +74,17 @@ def _copy_pages() -> Iterator[str]:
         text, broken = rewrite_links(source.read_text("utf-8"), source, targets)
         target.write_text(text, "utf-8")
         yield from (f"{source.relative_to(TOP)} links to {link}, which does not exist" for link in broken)
+
+
+def find_pictures(files: list[Path]) -> list[Path]:
+    """Return the pictures that pages show and that are not among the files."""
+    pages = [file for file in files if file.suffix == ".md"]
+    shown = (
+        Path(os.path.normpath(page.parent / link))
+        for page in pages
+        for link in PICTURE.findall(page.read_text("utf-8"))
+    )
+    return sorted({picture for picture in shown if picture.is_file()} - {*files})
 
 
 def rewrite_links(text: str, source: Path, targets: dict[Path, Path]) -> tuple[str, list[str]]:

@@ -1,4 +1,4 @@
-"""One page for each kind: a first profile, the CR, what becomes of it, its fields, and the rules about it."""
+"""One page for each kind: a first profile, the CR, the lowered objects, its fields and its rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,14 +40,18 @@ class Commands(NamedTuple):
 def write_kind_pages(folder: Path) -> None:
     """Write a page for each kind and an index of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for kind in sorted(KINDS_BY_NAME.values(), key=lambda one: (one.group, one.version, one.kind)):
-        name = name_of(kind).replace("/", "-").lower()
-        schema = catalog.build_schema(name_of(kind), kubernetes.DEFAULT_VERSION)
-        (folder / f"{name}.md").write_text(build_page(kind, name, schema, folder), "utf-8")
-        rows.append(f"| [{kind.kind}]({name}.md) | `{kind.api_version}` | {schema.get('description', '')} |")
-    head = ["# Kinds", "", "| kind | group and version | what it is |", "|---|---|---|"]
-    (folder / "index.md").write_text("\n".join([*head, *rows, ""]), "utf-8")
+    lines = ["# Kinds", ""]
+    kinds = sorted(KINDS_BY_NAME.values(), key=lambda one: (one.group, one.version, one.kind))
+    for api_version, members in groupby(kinds, lambda one: one.api_version):
+        # A third column for the group and version would leave no room for the text on a phone.
+        lines += [f"## {api_version}", "", "| kind | what it is |", "|---|---|"]
+        for kind in members:
+            name = name_of(kind).replace("/", "-").lower()
+            schema = catalog.build_schema(name_of(kind), kubernetes.DEFAULT_VERSION)
+            (folder / f"{name}.md").write_text(build_page(kind, name, schema, folder), "utf-8")
+            lines.append(f"| [{kind.kind}]({name}.md) | {schema.get('description', '')} |")
+        lines.append("")
+    (folder / "index.md").write_text("\n".join(lines), "utf-8")
 
 
 def build_page(kind: GroupVersionKind, name: str, schema: dict[str, Any], folder: Path) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from podplan.core.provenance import TracedDocument
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
-from podplan.workspace import Loader
 from podplan.workspace.documents import identify_object
 from podplan.workspace.file_loader import SkippedFile
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 # By group, kind, namespace and name: the CRs of each environment, "" for none.

@@ -24,7 +24,6 @@ from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
 from podplan.lint.aggregation import aggregate_findings, merge_equal_findings
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
-from podplan.workspace import Loader
 from podplan.workspace.documents import (
     ALL_CATEGORIES,
     PROFILE_CATEGORIES,
@@ -34,6 +33,7 @@ from podplan.workspace.documents import (
 )
 from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload_file, summarize_limit_errors
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, parse_yaml
 
 __all__ = [
@@ -176,7 +176,7 @@ def _iter_rendered_findings(
 
 
 def _add_policy_diagnostics(run: CheckRun) -> None:
-    """What is wrong with the policies of an organisation, whatever the jobs are."""
+    """Add the diagnostics of custom policies, which do not depend on jobs."""
     diagnostics = run.settings.lint_config.policy_diagnostics
     run.findings += aggregate_findings(diagnostics, make_redactor_getter(one.doc for one in diagnostics))
 
@@ -206,16 +206,18 @@ def collect_findings(
     take: Callable[[JobPlan, bool], None],
     fails: Callable[[CheckResult], bool] = lambda _: False,
     includes: Callable[[JobPlan], bool] = lambda _: True,
+    needs_lowered: bool = True,
 ) -> CheckResult:
     """Return the findings of the documents in the ``wanted`` categories; pass each plan to ``take``, with
     whether the findings about it alone fail by ``fails``.
 
-    Plans that ``includes`` does not accept are skipped, with their findings. Neither plans nor files are
-    kept. Raises what pipeline.iter_job_plans and ``take`` raise.
+    Plans that ``includes`` does not accept are skipped, with their findings. ``needs_lowered`` if findings
+    about placeholders matter where they keep a CR from being lowered. Neither plans nor files are kept.
+    Raises what pipeline.iter_job_plans and ``take`` raise.
     """
     faults: dict[int, list[Finding]] = {}
 
-    def taken(source: SourceFile, item: ClassifiedDocument) -> Iterator[JobPlan]:
+    def take_plans(source: SourceFile, item: ClassifiedDocument) -> Iterator[JobPlan]:
         faults_of_item = [] if item.doc.source is None else faults.get(item.doc.source.index, [])
         for plan in iter_job_plans(item, settings, reader):
             if includes(plan):
@@ -227,8 +229,12 @@ def collect_findings(
         first = len(run.findings)
         faults = _add_faults(source, run, PROFILE_CATEGORIES.union(wanted))
         for item in reader.classify(source) if isinstance(source, SourceFile) else ():
-            if isinstance(source, SourceFile) and (item.category in wanted or item.category == "podplan"):
-                _add_plans(item, taken(source, item), run)
+            if not isinstance(source, SourceFile):
+                continue
+            if item.category == "foreign" and not source.diagnostics:  # else the file is counted
+                run.not_checked[item.reason] += 1
+            elif item.category in wanted or item.category == "podplan":
+                _add_plans(item, take_plans(source, item), run, needs_lowered)
         store_shown_texts([source], run, run.findings[first:])
     return build_result(run)
 
@@ -272,17 +278,20 @@ def _add_faults(
     return faults
 
 
-def _add_plans(item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun) -> None:
-    """Add the findings of the plans of a document, without those about placeholders if it can be lowered."""
+def _add_plans(
+    item: ClassifiedDocument, made: Iterable[JobPlan], run: CheckRun, needs_lowered: bool = True
+) -> None:
+    """Add the findings of the plans of a document, without those about placeholders if it can be lowered,
+    or need not be."""
     is_lowered = item.category in ("cr", "object")
 
-    def watched() -> Iterator[JobPlan]:
+    def watch_plans() -> Iterator[JobPlan]:
         nonlocal is_lowered
         for plan in made:
-            is_lowered = is_lowered and plan.is_lowered
+            is_lowered = is_lowered and (plan.is_lowered or not needs_lowered)
             yield plan
 
-    findings = check_plans(watched(), run)
+    findings = check_plans(watch_plans(), run)
     kept = [found for found in findings if not (is_lowered and is_about_placeholder(found, item.doc))]
     if len(kept) < len(findings):
         run.not_checked[PLACEHOLDERS] += 1

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from podplan.checker.internal_errors import iter_until_internal_error
 from podplan.checker.jobs import (
+    BROKEN_CR,
     CRD,
     DEPLOYMENT,
+    INCOMPLETE_CR,
     check_cluster_object,
     check_embedded_job,
     check_plain_object,
     check_plans,
+    check_queued_object,
     diagnose_contradictions,
     index_prerequisite,
     make_redactor_getter,
@@ -22,34 +26,33 @@ from podplan.checker.placeholders import PLACEHOLDERS, is_about_placeholder
 from podplan.checker.run_state import CheckRun
 from podplan.cluster.kinds import describes_cluster
 from podplan.core.builtin_rules import build_file_finding
-from podplan.core.findings import Diagnostic, Finding, Location
+from podplan.core.findings import Diagnostic, Finding, Location, Severity
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import trace_to_source
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.aggregation import aggregate_findings
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.pipeline import diagnose_valid_mapping, iter_job_plans, validate_profile_document
-from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
 from podplan.workspace.documents import (
     HELM_TEMPLATE,
     PROFILE_GROUP,
     SHARED_CATEGORIES,
+    UNCHECKED_CATEGORIES,
     ClassifiedDocument,
     find_declarable_kind,
-    find_embedded_job,
     has_pod_template,
     identify_object,
     is_helm_template,
     is_queue_object,
     is_resource_quota,
+    may_be_rendered,
     mentions_own_api,
-    validate_embedding,
 )
-from podplan.workspace.kustomizations import KUSTOMIZE_FUNCTION, KUSTOMIZE_PATCH, SOPS_DOCUMENT
+from podplan.workspace.embedded_jobs import find_embedded_job, validate_embedding
+from podplan.workspace.kustomizations import KUSTOMIZE_PATCH
 from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
 
-FOREIGN_REASONS = (HELM_TEMPLATE, KUSTOMIZE_PATCH, KUSTOMIZE_FUNCTION, SOPS_DOCUMENT)
 # Spark completes the Pods in such files.
 _POD_TEMPLATE_FILE = compile_lazily(r"(?i)pod[-_]?template[^/]*\.ya?ml\Z")
 _EXPONENT_NUMBER = compile_lazily(
@@ -62,10 +65,11 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     file_items = list(run.reader.classify(source))
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
-        item.category != "other" or (_is_cluster_object(item, run) and not source.diagnostics)
+        item.category not in UNCHECKED_CATEGORIES
+        or (_is_cluster_object(item, run) and not source.diagnostics)
         for item in file_items
     )
-    is_foreign = any(item.reason in FOREIGN_REASONS for item in file_items)
+    is_foreign = any(item.category == "foreign" for item in file_items)
     is_template = is_broken_template(source, file_items)
     if not has_own_documents and (is_foreign or is_template or not mentions_own_api(source.text)):
         run.not_checked.update(
@@ -98,7 +102,7 @@ def _select_hints(
 
     A number such as 1e-4 is intended if the param is declared as a number.
     """
-    own_items = [item for item in file_items if item.category != "other"]
+    own_items = [item for item in file_items if item.category not in UNCHECKED_CATEGORIES]
     document_indexes = {index for item in own_items for index in _find_document_index(item)}
     hints = [hint for hint in source.hints if hint.document_index in document_indexes]
     if any(_is_written_number(source, hint) for hint in hints):
@@ -176,12 +180,11 @@ def build_syntax_finding(source: SourceFile, diagnostic: Diagnostic) -> Finding:
 
 def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     """Return the kind of a document that is not checked; with Pod templates, also how to declare it."""
-    if item.reason in FOREIGN_REASONS:
-        return item.reason
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
-    return f"{kind.kind} ({kind.api_version}; a WorkloadMapping of five lines makes podplan check its Pods)"
+    hint = "a WorkloadMapping of six lines makes podplan check its Pods: podplan explain WorkloadMapping"
+    return f"{kind.kind} ({kind.api_version}; {hint})"
 
 
 def _is_read(item: ClassifiedDocument, run: CheckRun) -> bool:
@@ -189,7 +192,7 @@ def _is_read(item: ClassifiedDocument, run: CheckRun) -> bool:
     data = item.doc.data
     if _is_policy_file(item.doc.name, run):
         return True
-    if item.reason in FOREIGN_REASONS or not isinstance(data, dict):
+    if item.category == "foreign" or not isinstance(data, dict):
         return False
     return describes_cluster(data.get("apiVersion"), data.get("kind"))
 
@@ -205,16 +208,18 @@ def _iter_item_findings(
 ) -> Iterator[Finding]:
     if _is_cluster_object(item, run):
         yield from check_cluster_object(item, run)
-    elif item.reason not in FOREIGN_REASONS and (embedded_job := find_embedded_job(item)) is not None:
+    elif (embedded_job := find_embedded_job(item)) is not None:
         yield from check_embedded_job(embedded_job, run)
-    elif item.category == "other":
+    elif item.category in UNCHECKED_CATEGORIES:
         if not _is_read(item, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
-        if item.reason not in FOREIGN_REASONS and (diagnostics := validate_embedding(item)):
+        if diagnostics := validate_embedding(item):
             located = [one.in_document("cr", item.doc) for one in diagnostics]
             yield from aggregate_findings(located, make_redactor_getter([item.doc]))
         if not _is_policy_file(item.doc.name, run):
             index_prerequisite(item, run, job_source)
+            if item.category == "other":
+                yield from check_queued_object(item, run)
     elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
         diagnostics = [
@@ -227,25 +232,41 @@ def _iter_item_findings(
         yield from aggregate_findings(diagnostics, make_redactor_getter([item.doc]))
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
-    elif item.category == "cr" and (render_header := parse_header(item)) is not None:
-        run.reader.record_reference(item.doc.name, find_source_path(item, render_header))
-        stale_diagnostic = diagnose_stale_cr(item, render_header, run.settings, run.reader)
-        if stale_diagnostic is not None:
-            run.not_checked["rendered CR that is stale"] += 1
-            yield from aggregate_findings(
-                [stale_diagnostic.in_document("cr", item.doc)],
-                make_redactor_getter([item.doc]),
-                identify_object(item.doc.data),
-            )
-        else:
-            run.rendered_crs.append((job_source, os.path.realpath(find_source_path(item, render_header))))
+        yield from check_queued_object(item, run)
+    elif may_be_rendered(item) and (stale := _check_rendered_cr(item, job_source, run)) is not None:
+        yield from stale
     else:
         plans = iter_job_plans(item, run.settings, run.reader)
         yield from check_plans(plans, run, job_source, is_only_document)
 
 
+def _check_rendered_cr(
+    item: ClassifiedDocument, job_source: JobSource, run: CheckRun
+) -> list[Finding] | None:
+    """Return the findings about a rendered CR as such: it may be stale. None for a hand-written CR."""
+    from podplan.rendering.header import diagnose_stale_cr, find_source_path, parse_header
+
+    render_header = parse_header(item)
+    if render_header is None:
+        return None
+    source_path = find_source_path(item, render_header)
+    run.reader.record_reference(item.doc.name, source_path)
+    stale_diagnostic = diagnose_stale_cr(item, render_header, run.settings, run.reader)
+    if stale_diagnostic is None:
+        run.rendered_crs.append((job_source, os.path.realpath(source_path)))
+        return []
+    run.not_checked["rendered CR that is stale"] += 1
+    return aggregate_findings(
+        [stale_diagnostic.in_document("cr", item.doc)],
+        make_redactor_getter([item.doc]),
+        identify_object(item.doc.data),
+    )
+
+
 def _is_cluster_object(item: ClassifiedDocument, run: CheckRun) -> bool:
-    return is_queue_object(item) or is_resource_quota(item) or _is_operator(item) or _is_crd(item, run)
+    return item.category != "foreign" and (
+        is_queue_object(item) or is_resource_quota(item) or _is_operator(item) or _is_crd(item, run)
+    )
 
 
 def _is_crd(item: ClassifiedDocument, run: CheckRun) -> bool:
@@ -254,7 +275,6 @@ def _is_crd(item: ClassifiedDocument, run: CheckRun) -> bool:
     return (
         run.settings.gitops_tool == "argocd"
         and item.category == "other"
-        and item.reason not in FOREIGN_REASONS
         and isinstance(data, dict)
         and data.get("kind") == CRD
     )
@@ -267,7 +287,7 @@ def _is_operator(item: ClassifiedDocument) -> bool:
         return False
     from podplan.cluster.operators import iter_operator_containers
 
-    return item.reason not in FOREIGN_REASONS and any(True for _ in iter_operator_containers(item.doc))
+    return any(True for _ in iter_operator_containers(item.doc))
 
 
 def _name_template(finding: Finding, file: str, text: str) -> Finding:
@@ -287,7 +307,18 @@ def _without_foreign_parts(
     if item.category not in ("cr", "object") or source is None:
         yield from findings
         return
+    broken_count = run.not_checked[BROKEN_CR]
     findings = list(findings)
+    kept = list(_iter_own_findings(item, findings, run))
+    is_broken = len(kept) == len(findings) or any(found.severity is Severity.ERROR for found in kept)
+    if run.not_checked[BROKEN_CR] > broken_count and not is_broken:
+        run.not_checked += Counter({BROKEN_CR: -1, INCOMPLETE_CR: 1})
+    yield from kept
+
+
+def _iter_own_findings(item: ClassifiedDocument, findings: list[Finding], run: CheckRun) -> Iterator[Finding]:
+    source = item.doc.source
+    assert source is not None
     lacks_field = any(found.rule == "SCHEMA003" for found in findings)
     if lacks_field and item.doc.data.get("kind") == "Pod" and _POD_TEMPLATE_FILE.search(source.file):
         run.not_checked["Pod template of another tool"] += 1

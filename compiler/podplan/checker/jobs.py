@@ -21,14 +21,14 @@ from podplan.core.findings import Diagnostic, Finding, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument, trace_to_source
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
-from podplan.kinds.spec import find_other_manager
+from podplan.kinds.spec import KindSpec, find_other_manager
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.aggregation import Fold, aggregate_findings
 from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.location import find_source_location, locate
 from podplan.lint.policy_runner import Variants, apply_policies, find_missing_input, find_undecidable_policies
 from podplan.lint.rule_selection import find_enforced_level
-from podplan.lint.target import LoweredJob
+from podplan.lint.target import LoweredJob, cache_latest
 from podplan.pipeline import JobPlan, iter_job_plans, validate_object
 from podplan.redaction.hints import may_hold_secret
 from podplan.workspace.documents import ClassifiedDocument, identify_object, is_resource_quota
@@ -36,11 +36,17 @@ from podplan.workspace.documents import ClassifiedDocument, identify_object, is_
 if TYPE_CHECKING:
     from podplan.lint.suppressions import Suppression
     from podplan.redaction.redactor import Redactor
-    from podplan.workspace import Loader
+    from podplan.workspace.loader import Loader
 
+# A file may have many documents, each of which asks for the text of all.
+_may_hold_secret = cache_latest(may_hold_secret)
 EXTENDS_LABEL = "this profile extends it"
+# What is counted as not checked; the second if all errors are about parts that another tool provides.
+BROKEN_CR = "lowered objects: the CR has errors"
+INCOMPLETE_CR = "lowered objects: another tool completes the CR"
 # API groups of PodGroups that podplan has no schema of.
 POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
+_QUEUED = "kueue"  # the trait that rules about queues ask for
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
 CRD = "CustomResourceDefinition"
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
@@ -174,25 +180,33 @@ def _relate_to_job(seen: Diagnostic, plan: JobPlan) -> Diagnostic:
 
 
 class _Secrets:
-    """The secrets of a document, collected from the documents of one plan after the other."""
+    """The secrets of a document, collected from the documents of one plan after the other.
+
+    Those of the last plan are collected only for a redactor: most documents have one plan and no finding.
+    """
 
     def __init__(self, sets: Mapping[str, str]) -> None:
         self._sets = sets
         self._values: set[str] = set()
-        self._text: tuple[str, bool] = "", False
+        self._last_docs: Iterable[TracedDocument | None] = ()
         self.redactor = cache(self._redactor)
 
     def add(self, docs: Iterable[TracedDocument | None], text: str | None) -> None:
         """Add documents; ``text`` is the text that contains all of them, None if there are several."""
-        if text is not None and text is not self._text[0]:
-            self._text = text, may_hold_secret(text)
-        if text is None or self._text[1] or self._sets:
+        self._collect()
+        if text is None or self._sets or _may_hold_secret(text):
+            self._last_docs = docs
+
+    def _collect(self) -> None:
+        if self._last_docs:
             from podplan.lint.finding_redaction import secrets_behind
 
-            self._values.update(secrets_behind(docs))
+            self._values.update(secrets_behind(self._last_docs))
+            self._last_docs = ()
 
     def _redactor(self) -> Redactor | None:
         """Build the redactor for them and for ``--set`` flags, when all documents are added."""
+        self._collect()
         if not self._values and not self._sets:
             return None
         from podplan.redaction.detection import iter_flag_secrets
@@ -221,6 +235,34 @@ def check_plain_object(
     object_findings = aggregate_findings(diagnostics, get_redactor, identify_object(item.doc.data))
     run.store_secrets(object_findings, get_redactor)
     return run.suppression_tracker.apply_annotations(item.doc.name, [item.doc], object_findings)
+
+
+def check_queued_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
+    """Return what the rules about queues report of an object that Kueue queues and that is no training
+    job."""
+    doc = item.doc
+    if doc.source is None or "kueue" not in doc.source.text:
+        return []
+    from podplan.cluster.queued_objects import find_queued_object
+
+    queued = find_queued_object(doc)
+    if queued is None or queued.job is None:
+        return []
+    integration = queued.job.integration
+    kind_spec = KindSpec("", "", traits=frozenset((_QUEUED,)), load_queue_integration=lambda: integration)
+    job = LoweredJob(
+        doc,
+        (),
+        kubernetes_version=run.settings.kubernetes_version,
+        gitops_tool=run.settings.gitops_tool,
+        declared_kind=kind_spec,
+        cluster=run.reader.find_cluster(doc.name, run.settings.cluster_paths),
+    )
+    policies = run.suppression_tracker.resolve_rules(doc.name).policies
+    diagnostics = apply_policies(tuple(one for one in policies if _QUEUED in one.scope.needs), job)
+    findings = aggregate_findings(diagnostics, make_redactor_getter([doc]), identify_object(doc.data))
+    written = [one for one in findings if not is_about_placeholder(one, doc)]
+    return run.suppression_tracker.apply_annotations(doc.name, [doc], written)
 
 
 def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
@@ -425,4 +467,4 @@ def _describe_missing_lowering(plan: JobPlan) -> str:
         return "lowered objects: a document that the CR refers to is not known"
     if any(seen.rule == INVALID_REFERENCE_RULE for seen in plan.diagnostics):
         return "lowered objects: a document that the CR refers to has errors"
-    return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"
+    return BROKEN_CR if plan.cr else "CR: the profile has errors"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from podplan.core.findings import Finding, Location
+from podplan.core.findings import Diagnostic, Finding, Location
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
-from podplan.core.typing import Any
-from podplan.workspace.templates import find_placeholders, find_workflow_placeholders
+from podplan.lint.location import find_source_location
+from podplan.workspace.templates import find_placeholders, find_workflow_placeholders, iter_placeholders
 from podplan.yaml.positions import LINE_BREAK
 
 # What is counted as not checked.
@@ -37,18 +37,32 @@ def is_about_placeholder(finding: Finding, doc: TracedDocument) -> bool:
 
     A value that follows from one, such as the name of a Pod, has it in the message.
     """
+    locations = [finding.location, *(related.location for related in finding.related)]
+    return _concerns_placeholder(finding.rule, finding.message, locations, doc)
+
+
+def is_diagnostic_about_placeholder(diagnostic: Diagnostic, doc: TracedDocument) -> bool:
+    """The same for a diagnostic of a document that is written, or of an object that is lowered from it."""
+    paths = [diagnostic.path, *(path for path, _ in diagnostic.related)]
+    found = [find_source_location(diagnostic.doc, path) for path in paths if diagnostic.doc is not None]
+    locations = [one.location for one in found if one is not None]
+    return _concerns_placeholder(diagnostic.rule, diagnostic.message, locations, doc)
+
+
+def _concerns_placeholder(
+    rule: str, message: str, locations: Iterable[Location], doc: TracedDocument
+) -> bool:
     source = doc.source
     if source is None:
         return False
-    locations = [finding.location, *(related.location for related in finding.related)]
     if any(
-        _is_placeholder(_read_line_part(source.text, location), finding.rule, location)
+        _is_placeholder(_read_line_part(source.text, location), rule, location)
         for location in locations
         if location.file == source.file
     ):
         return True
-    quoted = find_placeholders(finding.message)
-    return bool(quoted) and not quoted.isdisjoint(_iter_placeholders(doc.data))
+    quoted = find_placeholders(message)
+    return bool(quoted) and not quoted.isdisjoint(iter_placeholders(doc.data, SHELL_FIELDS))
 
 
 def _is_placeholder(text: str, rule: str, location: Location) -> bool:
@@ -64,16 +78,3 @@ def _read_line_part(text: str, location: Location) -> str:
         return ""
     line = LINE_BREAK.split(text.removeprefix("\ufeff"), location.line)[location.line - 1]
     return line[location.column - 1 : location.end_column - 1]
-
-
-def _iter_placeholders(data: Any) -> Iterator[str]:
-    """Yield the placeholders in the values of a document, except in command lines and variables."""
-    waiting = [data]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += (below for key, below in value.items() if key not in SHELL_FIELDS)
-        elif isinstance(value, list):
-            waiting += value
-        elif isinstance(value, str):
-            yield from find_placeholders(value)

@@ -16,9 +16,9 @@ from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_job_plans
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 # Reads a file again, by name.

@@ -14,7 +14,7 @@ from podplan.core.limits import MAX_OBJECTS, LimitExceeded, limit_exceeded
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 from podplan.lint.suppression_tracker import SuppressionTracker
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, find_secret_spans
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ def _compare_with_base(action_inputs: ActionInputs, environ: Mapping[str, str]) 
         base_revision = find_base_revision(action_inputs.base, find_root(action_inputs.paths[0]), environ)
         if base_revision.revision:
             flags = {"environments": action_inputs.environment, "config": action_inputs.config}
-            computed_diff = diff.compared(action_inputs.paths, base=base_revision.revision, **flags)
+            computed_diff = diff.compare_paths(action_inputs.paths, base=base_revision.revision, **flags)
             return BaseComparison(computed_diff, base=base_revision.revision)
     except (UsageError, PathNotFound, LimitExceeded) as error:
         if action_inputs.base or isinstance(error, LimitExceeded):

@@ -72,7 +72,9 @@ def change_options(command: Command) -> Command:
             ),
             click.option("--new-since", **revision, help="Report only findings that did not exist at REF."),
             click.option(
-                "--base", **revision, help="Compare with REF, for the rules about changes (GIT002, GIT003)."
+                "--base",
+                **revision,
+                help="Compare with REF, for the rules about changes (GIT002 and others).",
             ),
         ]
     ):
@@ -221,9 +223,10 @@ def _load_base(
     from podplan.checker.base_revision import collect_base_crs
     from podplan.cli.config_fallback import load_with_config_fallback
     from podplan.cli.revision_checkout import enter_revision, make_portable, translate_to_checkout
-    from podplan.workspace import Loader, revisions
+    from podplan.workspace import revisions
     from podplan.workspace.file_loader import load_files
     from podplan.workspace.files import expand_paths
+    from podplan.workspace.loader import Loader
 
     for path in paths:
         if not os.path.lexists(path):
@@ -292,6 +295,7 @@ def _filter_new(result: CheckResult, known_findings: KnownFindings) -> CheckResu
             known_entries,
             result.redacted_texts,
             lambda one: one.rule not in ALWAYS_REPORTED_RULES,
+            ignores_numbers=True,
         )
         known_ids.update(id(one) for one, mark in zip(found, marked, strict=True) if mark.suppressed)
     return filter_result(result, lambda found: id(found) not in known_ids)

@@ -109,10 +109,14 @@ def _fingerprint_code() -> list[Any]:
     """Return all files of podplan with sizes and times, and the libraries that it uses."""
     from importlib.util import find_spec
 
-    from podplan.core import bundled
+    from podplan.core import package_data
 
-    package = bundled.PACKAGE_FOLDER
-    folders = {package, bundled.find_bundled_folder("policies"), bundled.find_bundled_folder("schemas")}
+    package = package_data.PACKAGE_FOLDER
+    folders = {
+        package,
+        package_data.find_bundled_folder("policies"),
+        package_data.find_bundled_folder("schemas"),
+    }
     signatures = [one for top in sorted(folders) for one in _iter_file_signatures(top)]
     for name in FINGERPRINTED_LIBRARIES:
         if spec := find_spec(name):

@@ -22,10 +22,10 @@ from podplan.core.errors import NothingFound
 from podplan.core.findings import Severity
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.workspace import Loader
 from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE, record_dependencies
 from podplan.workspace.file_loader import read_standard_input
 from podplan.workspace.files import UNUSED_CONFIG
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def run_check(
         loader = Loader(exclude=run_settings.exclude)
         return check_sources([loader.load_build(kustomize)], run_settings.settings, loader)
     with show_progress() as progress_watch:
-        reader = Loader(exclude=run_settings.exclude)
+        reader = Loader(exclude=run_settings.exclude, named_files=paths)
         result = check_files(
             paths,
             run_settings.settings,

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, USAGE_ERROR
 from podplan.cli.job_selection import JobSelection, report_failed_jobs
+from podplan.cli.options import default_paths
 from podplan.cli.output import describe_os_error, replace_file, write_escaped_stdout, write_stdout
 from podplan.cli.plan_loader import load_job_plans
 from podplan.config.files import find_nearest_config, read_config
@@ -26,8 +27,10 @@ from podplan.tools.cluster_diff.aggregation import AggregatedDifference, aggrega
 from podplan.tools.cluster_diff.config_writer import set_options
 from podplan.tools.cluster_diff.kubectl_dump import (
     KUBECTL_COMMAND,
+    KUBECTL_WITH_JOBS,
+    ClusterObjects,
     Dump,
-    KubernetesObject,
+    holds_job,
     read_dump,
     select_job_objects,
 )
@@ -37,6 +40,7 @@ from podplan.workspace.files import find_root, require_inside_repository, to_use
 from podplan.yaml import parse_yaml
 
 _STDIN = "-"
+_HINT = f"; name the file with the job, or let kubectl print the job too: {KUBECTL_WITH_JOBS}"
 
 
 def compare_with_dump(
@@ -44,11 +48,15 @@ def compare_with_dump(
 ) -> int:
     """Print the cluster diff, and write the options that adopt it if requested.
 
+    Without ``paths`` the job is that of the dump, if it has one, else one in the current folder.
+
     Raises UsageError: for a dump that cannot be compared, and a configuration that cannot be written.
     """
-    path = (*paths, ".")[0]
     file = "standard input" if dump == _STDIN else dump
     content = _read_content(dump)
+    hint = _HINT if (not paths or dump in paths) and not holds_job(content, file) else ""
+    paths = paths or (default_paths(()) if hint else [dump])
+    path = paths[0]
     jobs = _Jobs(content, file)
     selection = JobSelection(job)
     standard_input = parse_yaml(content, "<stdin>") if _STDIN in paths and dump == _STDIN else None
@@ -66,7 +74,7 @@ def compare_with_dump(
         return USAGE_ERROR
     settings = made.run_settings.settings
     target = _find_target_file(path, flags) if adopt else ""
-    plan, matching = jobs.one(path)
+    plan, matching = jobs.one(path, hint)
     cr = plan.cr
     assert cr is not None  # jobs takes only such plans
     options = plan.lowering_options
@@ -94,7 +102,7 @@ def compare_with_dump(
         f"not compared: {_format_not_compared(options.uid, objects)}",
     ]
     if name_suffix:
-        notes.append(f'no uid is told, so "{name_suffix}" is left out of all names (--uid compares it)')
+        notes.append(f'no uid is given, so "{name_suffix}" is omitted from all names (--uid compares it)')
     has_differences = len(comparison.differences) > 0
     if adopt and proposed.values:
         _write_options(target, comparison.kind_name, proposed.values)
@@ -120,7 +128,7 @@ class _Jobs:
 
     def __init__(self, content: bytes, file: str) -> None:
         self._content, self._file = content, file
-        self._objects: list[KubernetesObject] | None = None
+        self._objects: ClusterObjects | None = None
         self._names: list[str] = []
         self._nameless = False
         self._there: list[tuple[JobPlan, Dump, str]] = []
@@ -150,23 +158,44 @@ class _Jobs:
         else:
             self._there += [(plan, found, called)] if found.objects else []
 
-    def one(self, path: str) -> tuple[JobPlan, Dump]:
+    def one(self, path: str, hint: str) -> tuple[JobPlan, Dump]:
         """Return the only job that the dump has objects of, with those.
 
-        Raises UsageError: if there is none or several.
+        Raises UsageError: if there is none, with the hint, or several.
         """
         if self._nameless:
             raise UsageError(f"{path}: the job has no name yet; write the one that it has in the cluster")
         if self._failure is not None:
             raise self._failure
         if not self._names:
-            raise NothingFound(f"{path}: no training job and no profile of one")
-        if len(self._there) == 1:
-            return self._there[0][:2]
-        if self._there:
-            names = ", ".join(called for _, _, called in self._there)
-            raise UsageError(f"{self._file} holds objects of several jobs ({names}); name one with --job")
-        raise UsageError(f"{self._file} holds nothing of {', '.join(self._names)}")
+            raise NothingFound(f"{path}: no training job and no profile of one{hint}")
+        jobs = [one for one in self._there if not any(_owns(other[0], one[0]) for other in self._there)]
+        if len(jobs) == 1:
+            return jobs[0][:2]
+        if jobs:
+            raise UsageError(f"{self._file} holds objects of {_list_jobs(jobs)}")
+        raise UsageError(f"{self._file} holds nothing of {', '.join(self._names)}{hint}")
+
+
+def _list_jobs(jobs: Sequence[tuple[JobPlan, Dump, str]]) -> str:
+    """Return the jobs of a dump that are candidates, and how to choose one."""
+    names = [called for _, _, called in jobs]
+    if len(set(names)) == len(names):
+        return f"several jobs ({', '.join(names)}); name one with --job"
+    files = ", ".join(f"{called} in {plan.item.doc.file}" for plan, _, called in jobs)
+    return f"one job that several files state ({files}); name the file after the options"
+
+
+def _owns(plan: JobPlan, other: JobPlan) -> bool:
+    """Whether the CR of a plan owns that of another, as a JobSet owns its Jobs."""
+    if plan.cr is None or other.cr is None:
+        return False
+    owners = other.cr.data["metadata"].get("ownerReferences")
+    return isinstance(owners, list) and any(
+        isinstance(owner, dict)
+        and (owner.get("kind"), owner.get("name")) == (plan.cr.data["kind"], _get_job_name(plan.cr))
+        for owner in owners
+    )
 
 
 def _redact_difference(difference: AggregatedDifference, secrets: Redactor) -> AggregatedDifference:

@@ -36,8 +36,8 @@ from podplan.integrations.argocd.parameters import PluginParameters, parse_param
 from podplan.integrations.argocd.sync_options import require_sync_options
 from podplan.report.argocd import render
 from podplan.report.sanitization import escape_text
-from podplan.workspace import Loader
 from podplan.workspace.files import OutsideRoot, find_git_top, find_root, use_as_root
+from podplan.workspace.loader import Loader
 
 WORKING_FOLDER = os.curdir
 DEFAULT_MEMORY_MIB = 768  # the sidecar has 1024, beyond which the kernel would kill it
@@ -310,11 +310,11 @@ def _install_deadline(deadline: int) -> None:
             " or raise --deadline of the plugin and the timeouts of Argo CD"
         )
 
-    def stopped(*_: object) -> NoReturn:
+    def stop(*_: object) -> NoReturn:
         os.write(2, b"podplan: Argo CD ended this before all was rendered, and nothing is handed over\n")
         sys.exit(TERMINATED)
 
-    signal.signal(signal.SIGTERM, stopped)
+    signal.signal(signal.SIGTERM, stop)
     if hasattr(signal, "SIGALRM"):  # not on Windows
         signal.signal(signal.SIGALRM, late)
         signal.setitimer(signal.ITIMER_REAL, deadline)

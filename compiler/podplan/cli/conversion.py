@@ -25,10 +25,10 @@ from podplan.report.format_result import format_source_error
 from podplan.report.migration import format_summary
 from podplan.tools.migrator.conversions import FileConversion, convert_files, find_target, list_changed
 from podplan.tools.migrator.verification import find_regressions
-from podplan.workspace import Loader
 from podplan.workspace.documents import may_hold
 from podplan.workspace.file_loader import SkippedFile, load_files
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 RENDERERS = {"text": render_text, "json": render_json, "markdown": render_markdown}
@@ -66,7 +66,7 @@ def convert_paths(
         else:
             sources.append(source)
     say_unread(folders, unread)
-    loader = Loader(exclude=run_settings.exclude)
+    loader = Loader(exclude=run_settings.exclude, named_files=paths)
     conversions = convert_files(sources, target, run_settings.settings, loader)
     if not conversions and not broken_count:
         print_message(f"no job here that becomes a {kind}, so nothing to migrate")
@@ -91,7 +91,8 @@ def convert_paths(
                 f"the configuration states {group} {stated}, and these jobs are for {version}: set"
                 f' [lowering."{group}"] version = "{version}" when the cluster has it'
             )
-    click.echo(format_summary(len(accepted), 0, failed, check or diff), err=True)
+    if style.has_summary:
+        click.echo(format_summary(len(accepted), 0, failed, check or diff), err=True)
     is_unfinished = broken_count or any(one.is_unfinished for one in conversions)
     return FINDINGS if is_unfinished or (accepted and (check or diff)) else CLEAN
 

@@ -33,24 +33,31 @@ from podplan.cli.revision_checkout import (
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.report.summary import unreadable
-from podplan.tools.diff import Diff, Tree, compare
+from podplan.tools.diff import Diff, RepositoryState, compare
 from podplan.tools.diff.model import LEVELS, Level
-from podplan.tools.diff.repository_state import Files, Place, demand_environments, path_from_top
-from podplan.workspace import Loader
+from podplan.tools.diff.repository_state import (
+    EnterFolder,
+    RevisionFiles,
+    path_from_top,
+    require_environments,
+)
 from podplan.workspace.files import PathNotFound, expand_paths, find_root
 from podplan.workspace.kustomize_build import has_kustomization
+from podplan.workspace.loader import Loader
 
 
 class Side(NamedTuple):
     """One side of the comparison: its files, settings, and which paths exist.
 
-    ``unreadable`` are the folders that could not be listed.
+    ``unreadable`` are the folders that could not be listed, ``named_files`` the real paths that the user
+    names.
     """
 
-    files: Files
+    files: RevisionFiles
     request: RunSettings
-    there: tuple[bool, ...]
+    are_present: tuple[bool, ...]
     unreadable: tuple[str, ...]
+    named_files: tuple[str, ...] = ()
 
 
 class Comparison(NamedTuple):
@@ -63,7 +70,7 @@ class Comparison(NamedTuple):
     environments: frozenset[str]
 
 
-class _Here(Exception):
+class _HeadError(Exception):
     """A usage error on the side that is not the base revision, so that the message must not mention that."""
 
 
@@ -114,28 +121,28 @@ def command(
     """
     from importlib import import_module
 
-    comparison = _compared(paths, fail_on=fail_on, **flags)
+    comparison = _run_comparison(paths, fail_on=fail_on, **flags)
     if comparison.is_empty:
         print_message("no JobProfile and no training job on either side")
         return NO_INPUT
     render = import_module(f"podplan.report.diff_{format_}").render
-    found = comparison.diff
-    shown = found._replace(changes=()) if summary else found
+    diff = comparison.diff
+    shown = diff._replace(changes=()) if summary else diff
     write_stdout(render(shown, select_style(color, os.environ)) if format_ == "text" else render(shown))
-    breaks = any(job.what == "broken" for job in found.jobs) and comparison.request.fail_on is not None
-    return FINDINGS if breaks or (exit_code and not found.is_empty) else CLEAN
+    breaks = any(job.what == "broken" for job in diff.jobs) and comparison.request.fail_on is not None
+    return FINDINGS if breaks or (exit_code and not diff.is_empty) else CLEAN
 
 
-def compared(paths: Sequence[str], **flags: Any) -> Diff:
+def compare_paths(paths: Sequence[str], **flags: Any) -> Diff:
     """Compare ``paths``; ``flags`` are those of the command, by the names of its parameters.
 
     Raises UsageError: for wrong flags. Raises PathNotFound: if a path exists on no side. Raises
     LimitExceeded: if a limit is exceeded.
     """
-    return _compared(paths, **flags).diff
+    return _run_comparison(paths, **flags).diff
 
 
-def _compared(
+def _run_comparison(
     paths: Sequence[str],
     base: str = "",
     head: str = "",
@@ -143,30 +150,33 @@ def _compared(
     level: Level = "lowered",
     **flags: Any,
 ) -> Comparison:
-    paths = require_no_paths(paths, flags.get("kustomize", ""))
+    folder = flags.get("kustomize", "")
+    if folder and len(paths) == 1 and (hint := _suggest_base(find_root(folder), paths[0])):
+        raise UsageError(f"-k DIR replaces the paths{hint}")
+    paths = require_no_paths(paths, folder)
     if not base_tree:
-        found = _revisions(paths, base or "HEAD", head, level, flags)
+        comparison = _compare_revisions(paths, base or "HEAD", head, level, flags)
     elif base or head or len(paths) > 1:
         raise UsageError("--base-tree DIR is compared with one PATH, without --base and --head")
     else:
         names = base_tree, paths[0]
-        before, after = (_folder(path, flags) for path in names)
-        found = _compare(before, after, level, names)
-    demand_environments(found.request.settings, found.environments)
-    return found
+        before, after = (_build_folder_side(path, flags) for path in names)
+        comparison = _compare_sides(before, after, level, names)
+    require_environments(comparison.request.settings, comparison.environments)
+    return comparison
 
 
-def _folder(path: str, flags: Mapping[str, Any]) -> Side:
+def _build_folder_side(path: str, flags: Mapping[str, Any]) -> Side:
     """Return one of two folders, with names relative to it, so that equal files have equal names in both."""
     if not os.path.exists(path):
         raise PathNotFound(f"{path}: no such file or folder")
     named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
     folder, name = (path, os.curdir) if os.path.isdir(path) else os.path.split(path)
     folder = os.path.realpath(folder or os.curdir)
-    return _side([name], {**flags, **named}, folder, partial(change_folder, folder))
+    return _build_side([name], {**flags, **named}, folder, partial(change_folder, folder))
 
 
-def _revisions(
+def _compare_revisions(
     paths: Sequence[str], base: str, head: str, level: Level, flags: Mapping[str, Any]
 ) -> Comparison:
     """Return both sides of one repository."""
@@ -178,52 +188,55 @@ def _revisions(
     root = roots.pop()
     commit = revisions.resolve_base(root, base, head or None)
     after_commit = revisions.resolve_commit(root, head) if head else ""
-    as_there = make_portable(paths, flags, root)
+    portable = make_portable(paths, flags, root)
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
     names = shown, f"{head} ({after_commit[:8]})" if head else "work tree"
     with ExitStack() as stack:
         without = () if head else revisions.find_sparse_files(root)
         all_files = bool(flags.get("kustomize"))
-        folder, place = _checked_out(stack, root, commit, without, all_files)
-        after_folder, after_place = (
-            _checked_out(stack, root, after_commit, (), all_files) if head else (root, nullcontext)
+        folder, enter = _extract_revision(stack, root, commit, without, all_files)
+        after_folder, enter_after = (
+            _extract_revision(stack, root, after_commit, (), all_files) if head else (root, nullcontext)
         )
 
         def attempt() -> Comparison:
-            before = _side_of_revision(as_there, root, folder, place)
-            here = partial(_here, after_place, f"at {head}: " if head else "")
+            before = _build_revision_side(portable, root, folder, enter)
+            enter_head = partial(_mark_errors, enter_after, f"at {head}: " if head else "")
             if head:
-                after = _side_of_revision(as_there, root, after_folder, here)
+                after = _build_revision_side(portable, root, after_folder, enter_head)
             else:
                 present = revisions.find_present_files(root)
-                after = _side(paths, flags, root, here, lambda path: relative_to_root(root, path) in present)
-            for path, was, is_now in zip(paths, before.there, after.there, strict=True):
-                if not was and not is_now:
+                after = _build_side(
+                    paths, flags, root, enter_head, lambda path: relative_to_root(root, path) in present
+                )
+            for path, *are_present in zip(paths, before.are_present, after.are_present, strict=True):
+                if not any(are_present):
                     if flags.get("kustomize"):
                         raise PathNotFound(f"{path}: no kustomization in this folder, before or after")
-                    hint = f"; to compare with {path}, write --base {path}" if _is_commit(root, path) else ""
+                    hint = _suggest_base(root, path)
                     raise PathNotFound(f"{path}: no such file or folder, before or after{hint}")
-            return _compare(before, after, level, names)
+            return _compare_sides(before, after, level, names)
 
         try:
             return load_with_config_fallback(base, attempt, folder, root, base, head)
-        except _Here as error:
+        except _HeadError as error:
             raise UsageError(str(error)) from None
 
 
-def _is_commit(root: str, name: str) -> bool:
-    """Whether a name that is no path is a revision."""
+def _suggest_base(root: str, name: str) -> str:
+    """Return how to compare with a revision that was given as a path; "" for what is none."""
     from podplan.workspace import revisions
 
     try:
-        return bool(revisions.resolve_commit(root, name))
+        revisions.resolve_commit(root, name)
     except UsageError:
-        return False
+        return ""
+    return f"; to compare with {name}, write --base {name}"
 
 
-def _checked_out(
+def _extract_revision(
     stack: ExitStack, root: str, commit: str, without: Collection[str], all_files: bool
-) -> tuple[str, Place]:
+) -> tuple[str, EnterFolder]:
     """Return the folder with the files of a commit, and a context that changes to it, so that typed paths
     are valid."""
     from podplan.workspace import revisions
@@ -233,71 +246,76 @@ def _checked_out(
 
 
 @contextmanager
-def _here(place: Place, prefix: str) -> Iterator[None]:
+def _mark_errors(enter: EnterFolder, prefix: str) -> Iterator[None]:
     """Wrap usage errors of the side that is not the base."""
     try:
-        with place():
+        with enter():
             yield
     except UsageError as error:
-        raise _Here(f"{prefix}{error}") from None
+        raise _HeadError(f"{prefix}{error}") from None
 
 
-def _side_of_revision(
-    asked: tuple[Sequence[str], Mapping[str, Any]], root: str, folder: str, place: Place
+def _build_revision_side(
+    request: tuple[Sequence[str], Mapping[str, Any]], root: str, folder: str, enter: EnterFolder
 ) -> Side:
-    with place():
-        paths, flags = translate_to_checkout(*asked, root, folder)
-    return _side(paths, flags, folder, place)
+    with enter():
+        paths, flags = translate_to_checkout(*request, root, folder)
+    return _build_side(paths, flags, folder, enter)
 
 
-def _side(
+def _build_side(
     paths: Sequence[str],
     flags: Mapping[str, Any],
     top: str,
-    place: Place,
+    enter: EnterFolder,
     keep: Callable[[str], bool] = lambda _: True,
 ) -> Side:
     """Return the files in ``paths``, as far as they exist; in folders only those to ``keep``."""
     top = os.path.realpath(top)
-    with place():
-        asked = resolve_run_settings(paths, **flags)
-        asked = asked._replace(
-            settings=asked.settings._replace(environments=asked.settings.environments or "all")
+    with enter():
+        request = resolve_run_settings(paths, **flags)
+        request = request._replace(
+            settings=request.settings._replace(environments=request.settings.environments or "all")
         )
         if flags.get("kustomize"):
-            return _side_of_build(paths[0], asked, top, place)
-        known = tuple(map(os.path.lexists, paths))
-        present = [path for path, is_there in zip(paths, known, strict=True) if is_there]
+            return _build_kustomize_side(paths[0], request, top, enter)
+        are_present = tuple(map(os.path.lexists, paths))
+        present = [path for path, is_present in zip(paths, are_present, strict=True) if is_present]
         named = {os.path.abspath(path) for path in present}
         folders: list[str] = []
-        files = expand_paths(present, asked.exclude, folders)
+        files = expand_paths(present, request.exclude, folders)
         kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
         by_path = {path_from_top(top, name): name for name in kept}
-    return Side(Files(by_path, top, place), asked, known, tuple(folders))
+        named_files = tuple(map(os.path.realpath, present))
+    return Side(RevisionFiles(by_path, top, enter), request, are_present, tuple(folders), named_files)
 
 
-def _side_of_build(folder: str, asked: RunSettings, top: str, place: Place) -> Side:
+def _build_kustomize_side(folder: str, request: RunSettings, top: str, enter: EnterFolder) -> Side:
     """Return what kustomize builds from a folder, which may have no kustomization on one side."""
     by_path = {path_from_top(top, folder): folder} if has_kustomization(folder) else {}
-    return Side(Files(by_path, top, place, are_built=True), asked, (bool(by_path),), ())
+    return Side(RevisionFiles(by_path, top, enter, are_built=True), request, (bool(by_path),), ())
 
 
-def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
+def _compare_sides(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
     """Compare two sides, which are called ``names``."""
-    was, now = (
-        Tree(side.files, side.request.settings, Loader(exclude=side.request.exclude))
+    state_before, state_after = (
+        RepositoryState(
+            side.files,
+            side.request.settings,
+            Loader(exclude=side.request.exclude, named_files=side.named_files),
+        )
         for side in (before, after)
     )
-    found = compare(was, now, level)
+    diff = compare(state_before, state_after, level)
     skipped = (
-        f"{unreadable(side.unreadable, tree.denied)}: nothing in there is compared"
-        for side, tree in ((before, was), (after, now))
-        if side.unreadable or tree.denied
+        f"{unreadable(side.unreadable, state.denied)}: nothing in there is compared"
+        for side, state in ((before, state_before), (after, state_after))
+        if side.unreadable or state.denied
     )
-    found = found._replace(base=names[0], head=names[1], notes=(*found.notes, *skipped))
+    diff = diff._replace(base=names[0], head=names[1], notes=(*diff.notes, *skipped))
     return Comparison(
-        found,
+        diff,
         after.request,
-        not any((was.jobs, was.broken, now.jobs, now.broken)),
-        frozenset(was.environments | now.environments),
+        not any((state_before.jobs, state_before.broken, state_after.jobs, state_after.broken)),
+        frozenset(state_before.environments | state_after.environments),
     )

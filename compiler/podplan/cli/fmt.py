@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import default_paths, exclude_option, resolve_run_settings
+from podplan.cli.options import default_paths, exclude_option, quiet_option, resolve_run_settings
 from podplan.cli.output import (
     print_message,
     replace_text,
@@ -51,6 +51,7 @@ from podplan.yaml import SourceFile
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files.")
+@quiet_option()
 @color_options("Colour of --diff [auto].")
 def command(
     paths: Sequence[str],
@@ -58,6 +59,7 @@ def command(
     diff: bool,
     allow_nothing: bool,
     stdin_filename: str,
+    quiet: bool,
     color: str,
     **flags: Any,
 ) -> int:
@@ -110,7 +112,7 @@ def command(
             return CLEAN
         print_message("no profile, base or inventory here, so nothing to format")
         return NO_INPUT
-    if not from_input or check or diff:
+    if not quiet and (not from_input or check or diff):
         click.echo(
             format_counts(len(changed), len(before) - len(changed), len(invalid_sources), check or diff),
             err=True,

@@ -58,7 +58,7 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
         if loaded.code == CLEAN:
             print_message("no JobProfile and no training job here, so nothing to draw")
         return loaded.code or NO_INPUT
-    graphs = gallery.finished()
+    graphs = gallery.finish()
     text = _select_renderer(format_ or ("mermaid" if output.endswith(MERMAID_SUFFIXES) else "svg"))(graphs)
     if output:
         replace_file(output, text)
@@ -88,7 +88,7 @@ class _Gallery:
             except LimitExceeded as error:  # findings are reported first
                 self._failure = error.with_file(plan.item.doc.name)
 
-    def finished(self) -> list[Graph]:
+    def finish(self) -> list[Graph]:
         """Return the graphs. Raises LimitExceeded: if one is too big."""
         if self._failure is not None:
             raise self._failure

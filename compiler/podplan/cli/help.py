@@ -82,6 +82,8 @@ class HelpCommand(click.Command):
 
     def __init__(self, *args: Any, without_effect: tuple[str, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Those of the group do not count where the action runs a command by itself.
+        self.context_settings["help_option_names"] = ["-h", "--help"]
         for param in self.params:
             if isinstance(param, click.Option) and param.opts[0] in without_effect:
                 param.hidden = True

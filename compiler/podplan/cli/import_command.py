@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 import click
 
 from podplan.checker.check import summarize_plans
-from podplan.checker.files import FOREIGN_REASONS, describe_unchecked_file, is_broken_template
+from podplan.checker.files import describe_unchecked_file, is_broken_template
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
+from podplan.cli.options import exclude_option
 from podplan.cli.output import print_message, replace_file, write_escaped_stderr, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import NothingFound, UsageError
@@ -22,10 +23,10 @@ from podplan.core.wording import add_article, format_count
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import PipelineSettings, iter_job_plans
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, classify_documents, may_hold
 from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
 from podplan.workspace.files import expand_paths, require_inside_repository
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, parse_yaml
 
 MAX_SHOWN_ERRORS = 5
@@ -40,14 +41,15 @@ MAX_SHOWN_ERRORS = 5
     default="",
     help="Output file or folder, which must not exist, instead of standard output.",
 )
-def command(file: str, output: str, **_: Any) -> int:
+@exclude_option()
+def command(file: str, output: str, exclude: tuple[str, ...]) -> int:
     """Convert the CR in FILE into the shortest profile that renders to the same CR.
 
     If FILE is a folder, all CRs below it are converted into profiles in the folder -o, with bases for what
     they have in common. Each profile is compiled again, and its CR is compared with the original.
     """
     if file != "-" and os.path.isdir(file):
-        return _import_folder(file, output)
+        return _import_folder(file, output, exclude)
     from podplan.tools.importer import import_cr
 
     source = read_standard_input() if file == "-" else _read(file)
@@ -100,7 +102,7 @@ def _print_syntax_errors(source: SourceFile) -> None:
         write_escaped_stderr(f"{place}: {fault.rule} {fault.message}\n")
 
 
-def _import_folder(folder: str, output: str) -> int:
+def _import_folder(folder: str, output: str, exclude: Sequence[str]) -> int:
     """Import all CRs below a folder. Raises UsageError: without an output folder that can be created."""
     from podplan.tools.importer import decompile_cr
     from podplan.tools.importer.bases import ImportedJob, factor_bases
@@ -114,8 +116,8 @@ def _import_folder(folder: str, output: str) -> int:
     names: set[str] = set()
     failed = 0
     foreign: Counter[str] = Counter()
-    loader = Loader()
-    for source in load_files(expand_paths([folder])):
+    loader = Loader(exclude=exclude)
+    for source in load_files(expand_paths([folder], exclude)):
         if isinstance(source, SkippedFile):
             write_escaped_stderr(f"{source.file}: {source.reason}; it is not imported\n")
             failed += 1
@@ -128,7 +130,7 @@ def _import_folder(folder: str, output: str) -> int:
             _print_syntax_errors(source)
             failed += 1
         for item in items:
-            foreign[item.reason] += item.reason in FOREIGN_REASONS
+            foreign[item.reason] += item.category == "foreign"
             if item.category != "cr" or item.declared_kind is not None:
                 continue
             if _is_no_job(item):

@@ -8,15 +8,15 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import resolve_run_settings
+from podplan.cli.options import exclude_option, resolve_run_settings
 from podplan.cli.output import print_message, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
-from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files, read_standard_input
 from podplan.workspace.files import PathNotFound, require_inside_repository
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 INVENTORY_KIND = "ClusterInventory"
@@ -39,7 +39,8 @@ INVENTORY_KIND = "ClusterInventory"
     default="text",
     help="Format of the output [text].",
 )
-def command(path: str, dump: str, format_: str) -> int:
+@exclude_option()
+def command(path: str, dump: str, format_: str, **flags: Any) -> int:
     """Show what the repository says about the cluster, and where.
 
     Prints the facts of the ClusterInventory and of objects below the root of PATH, each with its line:
@@ -64,7 +65,7 @@ def command(path: str, dump: str, format_: str) -> int:
 
     if not os.path.exists(path):
         raise PathNotFound(f"{path}: no such file or folder")
-    run_settings = resolve_run_settings([path])
+    run_settings = resolve_run_settings([path], **flags)
     loader = Loader(exclude=run_settings.exclude)
     documents = loader.find_cluster_documents(path, run_settings.settings.cluster_paths)
     inventories = [

@@ -16,10 +16,12 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
+from podplan.kinds.suspension import explain_missing_pods
 from podplan.pipeline import JobPlan, PipelineSettings, is_job
 from podplan.rendering import Folded, Lowered
 
 PLAN_CATEGORIES = frozenset({"profile", "cr"})
+MAX_SUSPENDED = 3  # jobs without Pods that are named
 
 
 @click.command("lower", cls=HelpCommand)
@@ -77,31 +79,44 @@ def command(
 
     With --compare, one job is compared with the objects that a cluster created for it, and each difference
     is printed with the setting that explains it. DUMP is the output of kubectl get
-    pods,services,configmaps,podgroups -o yaml.
+    pods,services,configmaps,podgroups -o yaml. Without PATHS the job is that of DUMP, if kubectl printed it
+    too, else one in the current folder.
     """
     if dump and (paths or compare or flags["kustomize"]):
         raise UsageError("--from replaces PATHS, -k and --compare")
     if output and (compare or dump):
         raise UsageError("-o is not for --compare and --from, which print differences")
+    is_default = not paths and not flags["kustomize"]
     paths = require_no_paths(paths, flags["kustomize"])
     if compare or dump:
         from podplan.cli.cluster_diff import compare_with_dump
 
-        return compare_with_dump([dump] if dump else paths, compare or dump, job, adopt, format_, flags)
+        compared_paths = [dump] if dump else () if is_default else paths
+        return compare_with_dump(compared_paths, compare or dump, job, adopt, format_, flags)
     if adopt or format_ != "text":
         raise UsageError("--adopt and --format go with --compare DUMP or --from DUMP")
     text = _FilePerJob(output, fold) if output else Folded() if fold else Lowered()
     selection = JobSelection(job)
-    loaded = load_job_plans(paths, PLAN_CATEGORIES, text.add, selection=selection, **flags)
+    suspensions: dict[str, None] = {}
+
+    def add(plan: JobPlan, settings: PipelineSettings) -> None:
+        text.add(plan, settings)
+        if plan.cr is not None and plan.is_lowered:
+            suspensions.setdefault(explain_missing_pods(plan.cr.data, plan.replica_groups))
+
+    loaded = load_job_plans(paths, PLAN_CATEGORIES, add, selection=selection, **flags)
     selection.require_found()
     if not loaded.jobs and loaded.code == CLEAN:
         print_message("no JobProfile and no training job here, so nothing to lower")
         return NO_INPUT
     report_failed_jobs(loaded.failed, "lowered")
+    if sentences := [*filter(None, suspensions)]:
+        others = len(sentences) - MAX_SUSPENDED
+        print_message(*sentences[:MAX_SUSPENDED], f"{others} more are suspended" if others > 0 else "")
     if loaded.taken and isinstance(text, _FilePerJob):
         text.write()
     elif loaded.taken and not isinstance(text, _FilePerJob):
-        write_all(text.finished())
+        write_all(text.finish())
     return loaded.code
 
 
@@ -135,6 +150,6 @@ class _FilePerJob:
         """Write the files. Raises UsageError: if a job has no name, or a file cannot be written."""
         if self._nameless:
             raise UsageError(f"{self._nameless}: a job with a generateName has no name for its file")
-        texts = {path: output.finished().text() for path, output in self._texts.items()}
+        texts = {path: output.finish().text() for path, output in self._texts.items()}
         written = sum(replace_file(path, text) for path, text in texts.items())
         print_message(f"{self._folder}: {len(texts)} file{'' if len(texts) == 1 else 's'}, {written} changed")

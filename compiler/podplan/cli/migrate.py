@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import default_paths, exclude_option, resolve_run_settings
+from podplan.cli.options import default_paths, exclude_option, quiet_option, resolve_run_settings
 from podplan.cli.output import (
     print_message,
     replace_text,
@@ -53,9 +53,17 @@ from podplan.yaml import SourceFile, parse_yaml
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files.")
+@quiet_option()
 @color_options("Colour of --diff [auto].")
 def command(
-    paths: Sequence[str], check: bool, diff: bool, to: str, format_: str, color: str, **flags: Any
+    paths: Sequence[str],
+    check: bool,
+    diff: bool,
+    to: str,
+    format_: str,
+    quiet: bool,
+    color: str,
+    **flags: Any,
 ) -> int:
     """Replace outdated kinds, fields and values in CRs and profiles, and prove that the Pods stay the same.
 
@@ -71,7 +79,8 @@ def command(
     if to:
         from podplan.cli.conversion import convert_paths
 
-        return convert_paths(paths, to, format_, check, diff, select_style(color, os.environ), flags)
+        style = select_style(color, os.environ)._replace(has_summary=not quiet)
+        return convert_paths(paths, to, format_, check, diff, style, flags)
     if format_ != "text":
         raise UsageError("--format goes with --to")
     run_settings = resolve_run_settings(paths, environments=("all",), **flags)
@@ -122,6 +131,7 @@ def command(
         failed_count + broken_count,
         check or diff,
     )
-    click.echo(summary_text, err=True)
+    if not quiet:
+        click.echo(summary_text, err=True)
     unfinished = broken_count or withheld or any(what.refused_steps for what in migrations.values())
     return FINDINGS if unfinished or (accepted and (check or diff)) else CLEAN

@@ -123,6 +123,13 @@ def exclude_option() -> Callable[[Command], Command]:
     )
 
 
+def quiet_option() -> Callable[[Command], Command]:
+    """Return the decorator that adds -q/--quiet for the counts at the end."""
+    import click
+
+    return click.option("-q", "--quiet", is_flag=True, help="Print no counts at the end.")
+
+
 def kustomize_option(command: Command) -> Command:
     """Add -k/--kustomize."""
     import click

@@ -19,7 +19,7 @@ from podplan.cli.output import (
 )
 from podplan.cli.plan_loader import LoadedPlans, load_job_plans
 from podplan.config import RenderSettings
-from podplan.core.errors import UsageError
+from podplan.core.errors import EnvironmentNotChosen, UsageError
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.rendering import Names
 from podplan.rendering.output_folder import (
@@ -33,8 +33,8 @@ from podplan.rendering.output_folder import (
     render_kustomization,
 )
 from podplan.report.output_folder import format_summary, format_written, render_differences
-from podplan.workspace import Loader
 from podplan.workspace.files import OutsideRoot, PathNotFound, find_root, is_in_repository, read_inside_root
+from podplan.workspace.loader import Loader
 from podplan.workspace.output_folder import FolderEntry, list_yaml_files, read_folder_file
 
 MAX_DIFFED_LINES = 2_000
@@ -136,7 +136,7 @@ def update_folders(output_folders: Sequence[OutputFolder], check: bool) -> int:
 
     Raises UsageError, OutsideRoot, LimitExceeded: if a folder cannot be rendered or written.
     """
-    loaded_folders = [_made(folder) for folder in output_folders]
+    loaded_folders = [_render_folder(folder) for folder in output_folders]
     code = max(one.code for one in loaded_folders)
     if code != CLEAN:
         return code
@@ -148,7 +148,7 @@ def update_folders(output_folders: Sequence[OutputFolder], check: bool) -> int:
     return max([_compare_folder(one) for one in states]) if check else _write_folders(states)
 
 
-def _made(folder: OutputFolder) -> Made:
+def _render_folder(folder: OutputFolder) -> Made:
     """Render the files of a folder.
 
     A usage error begins with the location of the table that caused it, if any.
@@ -167,7 +167,8 @@ def _made(folder: OutputFolder) -> Made:
         except (UsageError, PathNotFound) as error:
             if not run.table_location:
                 raise
-            raise type(error)(f"{run.table_location}: {error}") from None
+            hint = " (in [[render]]: env)" if isinstance(error, EnvironmentNotChosen) else ""
+            raise type(error)(f"{run.table_location}: {error}{hint}") from None
     return Made(
         folder, runs[0].run_settings, sum(run.jobs for run in runs), max(run.code for run in runs), files
     )

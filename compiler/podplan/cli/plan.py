@@ -15,8 +15,8 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.workspace import Loader
 from podplan.workspace.files import expand_paths, find_root
+from podplan.workspace.loader import Loader
 
 if TYPE_CHECKING:
     from podplan.tools.plan.model import Plan
@@ -48,8 +48,9 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
     Reads the objects of Kueue below the root of the first PATH: ClusterQueues, LocalQueues, Cohorts,
     ResourceFlavors, Topologies, and the Namespaces, LimitRanges, RuntimeClasses, PriorityClasses and Nodes
     beside them. Each verdict is about one job in an otherwise empty cluster, with the message of Kueue; the
-    sums below are about all jobs together. What git does not say is unknown. Jobs of T9k are compared with
-    the queues of the ClusterInventory.
+    sums below are about all jobs together. What git does not say is unknown, but with a
+    ClusterQueue in git, the ResourceFlavors that it names must be there too, else its jobs are inadmissible.
+    Jobs of T9k are compared with the queues of the ClusterInventory.
     """
     from importlib import import_module
 
@@ -91,7 +92,8 @@ def compare_with_base(plan: Plan, paths: Sequence[str], base: str, flags: Mappin
             before, _ = load_at_revision(
                 base, lambda: plan_paths(present, prints_findings=False, **base_flags)
             )
-    return compare_plans(before, plan, base if commit.startswith(base) else f"{base} ({commit[:8]})")
+    shown = base if commit.startswith(base) else f"{base.rstrip('.')} ({commit[:8]})"
+    return compare_plans(before, plan, shown)
 
 
 def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any) -> tuple[Plan, int]:
@@ -101,7 +103,7 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     if a limit is exceeded.
     """
     from podplan.cluster.model import Cluster
-    from podplan.tools.plan.bare_pods import KIND, build_pod_plan
+    from podplan.cluster.queued_objects import iter_queued_objects
     from podplan.tools.plan.planning import Planner
 
     shown_paths = default_paths(paths)
@@ -121,8 +123,11 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
         **flags,
     )
     files = {os.path.realpath(path) for path in expand_paths(shown_paths, run_settings.exclude, [])}
-    for document in loader.find_documents(shown_paths[0], [KIND]):
-        pod = build_pod_plan(document)
-        if pod is not None and os.path.realpath(document.name) in files:
-            planner.add(pod)
+    documents = (
+        document
+        for document in loader.find_queued_documents(shown_paths[0])
+        if os.path.realpath(document.name) in files
+    )
+    for queued in iter_queued_objects(documents):
+        planner.add_object(queued)
     return planner.finish(), loaded.code

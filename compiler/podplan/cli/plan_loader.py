@@ -12,10 +12,10 @@ from podplan.cli.options import RunSettings, default_paths, resolve_run_settings
 from podplan.cli.output import print_message, say_unread, write_escaped_stderr
 from podplan.core.typing import Any, NamedTuple
 from podplan.pipeline import JobPlan, PipelineSettings
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import SkippedFile, load_files, read_standard_input
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 # Receives plans that have a CR.
@@ -47,8 +47,8 @@ def load_job_plans(
     takes_failed: bool = False,
     **flags: Any,
 ) -> LoadedPlans:
-    """Pass the plans of the paths to ``take``, one by one, those that fail only if it ``takes_failed``;
-    findings are printed to standard error.
+    """Pass the plans of the paths to ``take``, one by one, those that fail or were not lowered only if it
+    ``takes_failed``; findings are printed to standard error.
 
     ``standard_input`` is what "-" means, if it was read before. With a ``selection`` the findings and the
     exit code are of the selected job alone.
@@ -67,7 +67,7 @@ def load_job_plans(
     failed: list[str] = []
     failed_profile: ClassifiedDocument | None = None
 
-    loader = Loader(exclude=run_settings.exclude)
+    loader = Loader(exclude=run_settings.exclude, named_files=paths)
 
     def iter_sources() -> Iterator[SourceFile | SkippedFile]:
         if kustomize := flags.get("kustomize", ""):
@@ -87,7 +87,8 @@ def load_job_plans(
     def count_and_take(plan: JobPlan, is_failure: bool) -> None:
         nonlocal jobs, taken, is_incomplete, failed_profile
         lacks_result = bool(
-            plan.failed_environments or (plan.variant_id is not None and _is_incomplete(plan, categories))
+            plan.failed_environments
+            or (plan.variant_id is not None and not takes_failed and _is_incomplete(plan, categories))
         )
         is_incomplete |= lacks_result
         jobs += plan.cr is not None
@@ -102,7 +103,9 @@ def load_job_plans(
             take(plan, settings)
 
     includes = selection.includes if selection is not None else lambda _: True
-    result = collect_findings(iter_sources(), settings, loader, categories, count_and_take, fails, includes)
+    result = collect_findings(
+        iter_sources(), settings, loader, categories, count_and_take, fails, includes, not takes_failed
+    )
     say_unread(folders, unread)
     code = compute_exit_code(result, run_settings.fail_on)
     if is_incomplete:

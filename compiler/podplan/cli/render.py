@@ -53,5 +53,5 @@ def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **
     if not loaded.jobs:
         print_message("no JobProfile here, so nothing to render")
         return NO_INPUT
-    write_all(output.finished())
+    write_all(output.finish())
     return CLEAN

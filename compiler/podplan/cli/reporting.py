@@ -38,7 +38,7 @@ FORMATS = (
 COLOR_CHOICES = ("auto", "always", "never")
 
 
-class Listing(NamedTuple):
+class ListedSeverities(NamedTuple):
     """Which findings are listed.
 
     ``text`` is the lowest severity that the formats for people list; they count the others. ``minimum`` is
@@ -49,7 +49,7 @@ class Listing(NamedTuple):
     minimum: Severity = Severity.INFO
 
 
-LIST_ALL = Listing()
+LIST_ALL = ListedSeverities()
 
 
 class ReportTargets(NamedTuple):
@@ -58,7 +58,7 @@ class ReportTargets(NamedTuple):
     format: str
     files: tuple[tuple[str, str], ...]
     style: Style
-    listing: Listing = Listing(text=Severity.WARNING)
+    listing: ListedSeverities = ListedSeverities(text=Severity.WARNING)
 
     def list_failures(self, fail_on: Severity | None) -> ReportTargets:
         """Return the targets; findings that make the run fail are listed, whatever their severity is."""
@@ -163,7 +163,9 @@ def parse_report_flags(
     minimum = Severity[min_severity.upper()] if min_severity else Severity.INFO
     shown = Severity.INFO if verbose else Severity[show.upper()] if show else Severity.WARNING
     style = select_style(color, os.environ)._replace(has_summary=not quiet)
-    return ReportTargets("statistics" if statistics else format_, files, style, Listing(shown, minimum))
+    return ReportTargets(
+        "statistics" if statistics else format_, files, style, ListedSeverities(shown, minimum)
+    )
 
 
 def write_reports(result: CheckResult, targets: ReportTargets) -> None:
@@ -188,7 +190,7 @@ def write_report_texts(report_texts: tuple[str, ...], targets: ReportTargets) ->
 
 
 def render_report(
-    result: CheckResult, format_: str, style: Style = PLAIN, listing: Listing = LIST_ALL
+    result: CheckResult, format_: str, style: Style = PLAIN, listing: ListedSeverities = LIST_ALL
 ) -> str:
     """Render a result in a format."""
     render: Callable[..., str] = import_module(f"podplan.report.{format_}").render

@@ -99,9 +99,9 @@ def _iter_rules() -> Iterator[tuple[str, str]]:
 def _iter_environments(path: str) -> Iterator[str]:
     """Yield the environments of the profiles in a file, including those of base profiles."""
     from podplan.profile import environments, extends
-    from podplan.workspace import Loader
     from podplan.workspace.documents import classify_documents
     from podplan.workspace.files import find_root, read_inside_root, require_inside_repository
+    from podplan.workspace.loader import Loader
     from podplan.yaml import parse_yaml
 
     if not os.path.isfile(path) or os.path.getsize(path) > MAX_COMPLETED_BYTES:

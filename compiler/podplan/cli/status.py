@@ -131,7 +131,7 @@ def command(
         job_state.name, plan.replica_groups, expected, source, pod_flags, owner_label
     )
     if pods and not any(one.is_declared for one in replicas_seen):
-        print_message(f"{pods} has no Pod of {job_state.name}; all are taken to be {others.capitalize()}")
+        print_message(f"{pods} has no Pod of {job_state.name}; all are assumed to be {others.capitalize()}")
     render = {"text": reporting.render_text, "json": reporting.render_json, "yaml": reporting.render_yaml}[
         format_
     ]

@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exit_codes import CLEAN, FINDINGS, NO_INPUT
 from podplan.cli.help import HelpCommand
-from podplan.cli.options import RunSettings, default_paths, exclude_option, resolve_run_settings
+from podplan.cli.options import RunSettings, default_paths, exclude_option, quiet_option, resolve_run_settings
 from podplan.cli.output import print_message, replace_file, say_unread, write_escaped_stdout, write_stdout
 from podplan.cli.shell_completion import complete_files
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -19,9 +19,9 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.typing import Any
 from podplan.lint.policy import Policy
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome, merge_outcomes
-from podplan.workspace import Loader
 from podplan.workspace.file_loader import summarize_limit_errors
 from podplan.workspace.files import expand_paths
+from podplan.workspace.loader import Loader
 
 
 @click.command("test", cls=HelpCommand)
@@ -33,6 +33,7 @@ from podplan.workspace.files import expand_paths
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option("--inventory", metavar="FILE", default="", help="ClusterInventory file [the nearest].")
 @click.option("--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against.")
+@quiet_option()
 @exclude_option()
 @click.option(
     "--config", metavar="FILE", default="", help="Configuration file to use instead of the nearest one."
@@ -45,6 +46,7 @@ def command(
     require_tests: bool,
     coverage: bool,
     format_: str,
+    quiet: bool,
     **flags: Any,
 ) -> int:
     """Test custom policies with their examples, and profiles with their golden files.
@@ -75,7 +77,7 @@ def command(
     if format_ == "json":
         write_stdout(render_json(outcome, coverage))
     else:
-        write_escaped_stdout(render_text(outcome, coverage))
+        write_escaped_stdout(render_text(outcome, coverage, has_summary=not quiet))
     if outcome.limit_messages:
         raise LimitExceeded(summarize_limit_errors(outcome.limit_messages))
     if outcome.failures:

@@ -109,7 +109,7 @@ def build_queued_job(
         pod_sets = integration.list_pod_sets(cr, references, options)
     priority = cr.get(*spec.priority_path) if spec.priority_path else cr.get("")
     group = str(cr.get("apiVersion").value).rpartition("/")[0]
-    framework = f"{group}/{str(cr.get('kind').value).lower()}"
+    framework = integration.framework or f"{group}/{str(cr.get('kind').value).lower()}"
     return QueuedJob(cr, framework, integration, pod_sets, priority)
 
 

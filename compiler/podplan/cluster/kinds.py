@@ -34,10 +34,13 @@ FACT_KINDS: dict[str, tuple[str, ...]] = {
     "external-secrets.io": ("ExternalSecret",),
 }
 # A ConfigMap counts only with a configuration of Kueue, whose API group it then mentions.
-_NAMES = "|".join(name for names in KINDS.values() for name in names if name != "ConfigMap")
+_NAMES = tuple(name for names in KINDS.values() for name in names if name != "ConfigMap")
 MENTION = compile_lazily(
-    rf"kind[\"']?[ \t]*:[ \t]*[\"']?(?:{_NAMES})(?:List)?\b|{CONFIGURATION_GROUP.replace('.', '[.]')}"
+    rf"kind[\"']?[ \t]*:[ \t]*[\"']?(?:{'|'.join(_NAMES)})(?:List)?\b"
+    rf"|{CONFIGURATION_GROUP.replace('.', '[.]')}"
 )
+# One of these is in each text with such a mention.
+MENTIONED_WORDS = tuple(name.encode() for name in (*_NAMES, CONFIGURATION_GROUP))
 # How files mention the images of operators whose flags are lowering options.
 OPERATOR_IMAGES = (b"training-operator", b"mpi-operator", b"trainer-controller-manager", b"jobset/jobset")
 

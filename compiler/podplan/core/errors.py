@@ -11,6 +11,10 @@ class NothingFound(UsageError):
     """The paths have nothing that the command works on (exit code 3)."""
 
 
+class EnvironmentNotChosen(UsageError):
+    """A profile has environments, and none is chosen."""
+
+
 def describe_internal_error(error: BaseException) -> str:
     """Describe an internal error by type and location, without a traceback.
 

@@ -214,13 +214,15 @@ class StableIdentity(NamedTuple):
 
     ``object_id`` has apiVersion, kind, namespace and name of the document; it is None if the document is no
     mapping. ``path`` is formatted for people. ``value`` is the part of the value there that identifies the
-    finding, and None if it ``contains_secret``.
+    finding, and None if it ``contains_secret``. ``is_of_mapping``: the value is what the message says about
+    a mapping.
     """
 
     object_id: dict[str, Any] | None
     path: str
     value: Any
     contains_secret: bool = False
+    is_of_mapping: bool = False
 
 
 class Finding(NamedTuple):

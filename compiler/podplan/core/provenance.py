@@ -191,6 +191,11 @@ class Traced(NamedTuple):
 Cause = Cursor | Behavior | Flag
 
 
+def present_causes(*causes: Cause) -> tuple[Cause, ...]:
+    """``causes`` without the places where nothing is written; the first that is left is the place to edit."""
+    return tuple(cause for cause in causes if not isinstance(cause, Cursor) or cause.exists)
+
+
 def attribute_to(cause: Cause | tuple[Cause, ...], value: Any, overridden: tuple[Cursor, ...] = ()) -> Traced:
     """Return ``value`` with ``cause`` as its origin; ``overridden`` are the places whose values it
     replaces."""

@@ -16,3 +16,8 @@ def add_article(name: str) -> str:
     is_spelt = name[:2].isupper() and len(name) > 1
     has_vowel = name[:1] in _SPELT_WITH_VOWEL if is_spelt else name[:1].lower() in tuple("aeio")
     return f"{'an' if has_vowel else 'a'} {name}"
+
+
+def join_words(words: list[str], conjunction: str = "and") -> str:
+    """Join words as in ``a, b and c``."""
+    return f" {conjunction} ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)

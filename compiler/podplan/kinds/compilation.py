@@ -8,9 +8,10 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
-from podplan.kinds.common.behaviors import QUEUE_LABEL
+from podplan.core.wording import join_words
 from podplan.kinds.common.merge import apply_patches, drop_nulls, order_keys
-from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value, join_words
+from podplan.kinds.common.profile import find_repeated_names, find_unused_fields, format_value
+from podplan.kinds.common.schedule import build_labels, validate_schedule
 from podplan.kinds.registry import (
     COMPILED_KINDS,
     GroupVersionKind,
@@ -47,13 +48,18 @@ def compile_profile(
     tree, diagnostics = kind_module.compile(
         profile_cursor, root_cursor(inventory if inventory is not None else TracedDocument("", {}))
     )
-    unused_diagnostics = find_unused_fields(profile_cursor.get("spec"), spec, _find_kinds_with_field)
-    diagnostics = [*unused_diagnostics, *find_repeated_names(profile_cursor.get("spec")), *diagnostics]
+    profile_spec = profile_cursor.get("spec")
+    diagnostics = [
+        *find_unused_fields(profile_spec, spec, _find_kinds_with_field),
+        *find_repeated_names(profile_spec),
+        *validate_schedule(profile_spec, spec.schedulers),
+        *diagnostics,
+    ]
     overrides = (override.get("spec") for override in profile_cursor.get("spec", "override").entries())
     tree = apply_patches(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
     return CompileResult(
         build_traced_document(
-            _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool, spec.queue_label),
+            _build_cr(profile_cursor, job_kind, kind, tree, gitops_tool, spec.schedulers),
             f"{kind.kind}/{_find_name(profile_cursor)}",
         ),
         diagnostics,
@@ -66,13 +72,10 @@ def _build_cr(
     kind: GroupVersionKind,
     spec: Any,
     gitops_tool: str,
-    queue_label: str,
+    schedulers: tuple[str, ...],
 ) -> Any:
     metadata = profile_cursor.get("metadata")
-    queue = profile_cursor.get("spec", "schedule", "queue")
-    labels = (
-        {queue_label: attribute_to((queue, QUEUE_LABEL), queue.value)} if queue_label and queue.exists else {}
-    )
+    labels = build_labels(profile_cursor.get("spec"), schedulers)
     return attribute_to(
         profile_cursor,
         {

@@ -178,7 +178,9 @@ PACKAGES: dict[GroupVersionKind, str] = {
     for kind, package in family.packages.items()
 }
 REFERRED_KINDS = tuple(kind for family in FAMILIES for kind in family.referred)
-DECLARED_PACKAGE = "podplan.kinds.declared"  # the package of all kinds that a WorkloadMapping declares
+DECLARED_PACKAGE = (
+    "podplan.kinds.workload_mapping"  # the package of all kinds that a WorkloadMapping declares
+)
 _JOB_KINDS = [kind for family in FAMILIES for kind in family.job_kinds]
 # The kinds that podplan lowers, by the name that users write: the bare kind if only one family has it.
 KINDS_BY_NAME: dict[str, GroupVersionKind] = {

@@ -79,12 +79,14 @@ class QueueIntegration(NamedTuple):
     ``list_pod_sets`` gets what lowering gets. ``takes_labels_of_template``: the API server copies the labels
     of the Pod template to a job without labels. ``validate`` yields what the webhook of Kueue refuses in this
     kind only. ``is_left_alone`` says which jobs Kueue does not queue, whatever their labels are.
+    ``framework`` is the name of the kind in the configuration of Kueue, if it is not its group and name.
     """
 
     list_pod_sets: Callable[[Cursor, References, LoweringOptions], list[PodSet]]
     takes_labels_of_template: bool = False
     validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None
     is_left_alone: Callable[[Cursor], bool] | None = None
+    framework: str = ""
 
 
 class CleanUp(NamedTuple):
@@ -152,7 +154,7 @@ class KindSpec(NamedTuple):
     ``traits`` are names of podplan.kinds.traits. ``launcher_container`` is the name of the container of the
     launcher replica. ``reserved_mounts`` are the paths that the controller mounts itself, that of the ssh
     keys first; the CR may replace it at ``ssh_path``. ``ssh_keys_volume`` is the volume with these keys.
-    ``queue_label`` is the label of a CR for the queue of a profile, for kinds whose spec has no field for it.
+    ``schedulers`` are those that ``schedule.by`` of a profile may name, the default first.
     ``starter_fields`` are the fields of a first profile of this kind that differ from those of
     podplan/starter, as YAML; ``starter_files`` are further files to write, by path, with their names there.
     ``main_replica_types`` are those whose replica decides over the job,
@@ -182,7 +184,7 @@ class KindSpec(NamedTuple):
     superseded_dialects: tuple[str, ...] = ()
     replica_types: tuple[ReplicaTypesField, ...] = ()
     queue_path: Path = ()
-    queue_label: str = ""
+    schedulers: tuple[str, ...] = ("t9k",)
     priority_path: Path = ()
     run_policy_path: Path = ()
     run_mode_path: Path = ()

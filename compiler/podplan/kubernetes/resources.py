@@ -110,8 +110,8 @@ def _validate_within_limit(
     ):
         requirement = "be equal to" if must_be_equal else "be at most"
         message = f"request of {name} must {requirement} its limit {limits[name]}, not {amount}"
-        # The API server rejects such a Pod.
-        fix = DocumentFix("set it to the limit", "set", request_path, limits[name], safe=True)
+        # Unsafe: the limit may be the amount that is wrong, and the Pod then starts with too little.
+        fix = DocumentFix("set it to the limit", "set", request_path, limits[name])
         related_limit = ((*path, "limits", name), "the limit")
         yield Diagnostic("SCHEMA009", message, request_path, related=(related_limit,), fix=fix)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, Protocol
 
@@ -94,7 +94,7 @@ def _load_definition_text(name: str, version: str) -> str:
 def _load_platform_text(name: str) -> str:
     """Return the JSON text of an object of the platform, which refers to Kubernetes as
     ``kubernetes:NAME``."""
-    schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
+    schema: Schema = json.loads(package_data.read_bundled_file("schemas", f"{name}.json"))
     del schema["$schema"]
     return json.dumps(schema, separators=(",", ":")).replace('"kubernetes:', '"#/$defs/')
 
@@ -103,7 +103,7 @@ def _load_platform_text(name: str) -> str:
 def _load_definition_texts(minor_version: int) -> dict[str, str]:
     """Return the JSON text of every definition that the minor version has."""
     texts_by_name: dict[str, str] = {}
-    for line in bundled.read_bundled_file("schemas", "kubernetes", "definitions.tsv").splitlines():
+    for line in package_data.read_bundled_file("schemas", "kubernetes", "definitions.tsv").splitlines():
         name, spans, text = line.split("\t", 2)
         for span in spans.split(","):
             first, last = span.split("-")

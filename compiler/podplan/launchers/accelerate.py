@@ -5,15 +5,14 @@ Source: https://huggingface.co/docs/accelerate/package_reference/cli, and accele
 
 from __future__ import annotations
 
-from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.arguments import (
-    CommandLine,
     OptionGrammar,
     add_dashed_spellings,
     find_flags,
     parse_option_table,
 )
+from podplan.launchers.commands import AccelerateCommand
 from podplan.launchers.words import CommandLineError, Word
 
 GRAMMAR = OptionGrammar(
@@ -151,25 +150,6 @@ GRAMMAR = OptionGrammar(
 )
 
 _EXCLUSIVE_FLAGS = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp")
-
-
-class AccelerateCommand(NamedTuple):
-    """A parsed accelerate command line; None is not given, or unknown offline.
-
-    Options that are not given come from ``config_file``, or from the one in the home directory if it exists.
-    ``processes`` is the total of all machines.
-    """
-
-    command_line: CommandLine
-    processes: int | None
-    machines: int | None
-    machine_rank: int | None
-    main_ip: str | None
-    main_port: int | None
-    multi_gpu: bool
-    flags: frozenset[str]
-    config_file: str | None
-    errors: tuple[CommandLineError, ...]
 
 
 def parse_accelerate(words: tuple[Word, ...], launcher_word: Word) -> AccelerateCommand:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.core.typing import NamedTuple
 from podplan.launchers import torchrun
 from podplan.launchers.arguments import CommandLine, ParsedOption, parse_integer
+from podplan.launchers.commands import ColossalAICommand, TorchrunCommand
 from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
 OPTION_NAMES = {
@@ -26,26 +26,6 @@ TORCHRUN_OPTIONS_GIVEN = ("nproc_per_node", "nnodes", "node_rank", "master_addr"
 _REPLACEABLE_OPTIONS = ("master_addr", "master_port")  # by an option of that name in --extra_launch_args
 LOCALHOST = "127.0.0.1"
 DEFAULT_MASTER_PORT = "29500"
-
-
-class ColossalAICommand(NamedTuple):
-    """A parsed colossalai run command line; None is not given, or unknown offline.
-
-    ``extra_pieces`` are the parts of ``--extra_launch_args``, one for each further option of torchrun.
-    """
-
-    command_line: CommandLine
-    hosts: tuple[str, ...]
-    hostfile: str | None
-    include: str | None
-    exclude: str | None
-    nodes: int | None
-    processes: int | None
-    master_addr: str | None
-    master_port: int | None
-    module: str | None
-    extra_pieces: tuple[Word, ...]
-    errors: tuple[CommandLineError, ...]
 
 
 def parse_colossalai(words: tuple[Word, ...], launcher_word: Word) -> ColossalAICommand:
@@ -158,7 +138,7 @@ def parse_started_torchrun(
     host_count: int,
     launcher_word: Word,
     variables: EnvVariables,
-) -> torchrun.TorchrunCommand:
+) -> TorchrunCommand:
     """Parse that command as torchrun does; ``variables`` are those of the launcher, which it exports to
     the hosts."""
     return torchrun.parse_torchrun(

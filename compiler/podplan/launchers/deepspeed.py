@@ -6,7 +6,6 @@ table includes options that only some releases have; other releases reject them.
 
 from __future__ import annotations
 
-from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.arguments import (
     CommandLine,
@@ -15,6 +14,7 @@ from podplan.launchers.arguments import (
     parse_integer,
     parse_option_table,
 )
+from podplan.launchers.commands import DEFAULT_HOSTFILE, DeepSpeedCommand, HostSlots
 from podplan.launchers.words import CommandLineError, Word
 
 GRAMMAR = OptionGrammar(
@@ -52,34 +52,11 @@ GRAMMAR = OptionGrammar(
         """)
     ),
 )
-DEFAULT_HOSTFILE = "/job/hostfile"
 DEFAULT_MASTER_PORT = 29500
 MULTI_NODE_LAUNCHERS = ("pdsh", "openmpi", "mvapich", "slurm", "mpich", "impi")
 # The MPI launchers that select hosts and slots themselves.
 _SELECTING_LAUNCHERS = ("openmpi", "mpich", "mvapich", "impi")
 _SEVERAL_HOSTS_CONDITION = "with more than one host"
-
-# Slots by host; an empty list means all slots.
-HostSlots = dict[str, list[int]]
-
-
-class DeepSpeedCommand(NamedTuple):
-    """A parsed deepspeed command line; None is not given, or unknown offline.
-
-    ``include`` and ``exclude`` are hosts with their slots; an empty list means all slots.
-    """
-
-    command_line: CommandLine
-    hostfile: str | None
-    include: HostSlots | None
-    exclude: HostSlots | None
-    nodes: int | None
-    processes: int | None
-    master_addr: str | None
-    master_port: int | None
-    launcher: str | None
-    flags: frozenset[str]
-    errors: tuple[CommandLineError, ...]
 
 
 def parse_deepspeed(words: tuple[Word, ...], launcher_word: Word) -> DeepSpeedCommand:

@@ -13,17 +13,9 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, LimitExceeded, limit_exceeded
 from podplan.core.typing import Any, NamedTuple
-from podplan.launchers import (
-    accelerate,
-    colossalai,
-    deepspeed,
-    horovodrun,
-    kubelet,
-    mpirun,
-    torchrun,
-    wrappers,
-)
+from podplan.launchers import kubelet, wrappers
 from podplan.launchers.arguments import CommandLine, ParsedOption
+from podplan.launchers.commands import HorovodrunCommand, MpirunCommand, ParsedCommand
 from podplan.launchers.words import CommandLineError, EnvVariables, Word
 from podplan.launchers.wrappers import MAX_WRAPPERS, SHELL_PROGRAMS
 
@@ -40,15 +32,6 @@ _HARMLESS_PROGRAM_TEXT = """
 """
 HARMLESS_PROGRAMS = frozenset(_HARMLESS_PROGRAM_TEXT.split())
 LAUNCHER_ALIASES = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}
-
-ParsedCommand = (
-    torchrun.TorchrunCommand
-    | deepspeed.DeepSpeedCommand
-    | accelerate.AccelerateCommand
-    | mpirun.MpirunCommand
-    | colossalai.ColossalAICommand
-    | horovodrun.HorovodrunCommand
-)
 
 
 class Invocation(NamedTuple):
@@ -203,7 +186,7 @@ def _iter_invocations(
     parsed = _parse_command(launcher, program_word, rest, context.variables, search.image)
     script, arguments = _find_script(parsed, program_word, rest, launcher)
     yield Invocation(launcher, program_word, rest, parsed, script, arguments, *context[:-1])
-    if isinstance(parsed, mpirun.MpirunCommand | horovodrun.HorovodrunCommand):
+    if isinstance(parsed, MpirunCommand | HorovodrunCommand):
         yield from _iter_invocations(
             parsed.program_words, context._replace(started_by=launcher, depth=context.depth + 1), search
         )
@@ -242,19 +225,33 @@ def _identify_launcher(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, 
 def _parse_command(
     launcher: str, program_word: Word, rest: tuple[Word, ...], variables: EnvVariables, image: str
 ) -> ParsedCommand | None:
-    if launcher == "torchrun":
-        return torchrun.parse_torchrun(rest, program_word, variables)
-    if launcher == "torch.distributed.launch":
-        return torchrun.parse_torchrun(rest, program_word, variables, torchrun.LAUNCH_GRAMMAR)
+    """Parse a command line with the module of its launcher, which nothing else needs to load."""
+    if launcher in ("torchrun", "torch.distributed.launch"):
+        from podplan.launchers import torchrun
+
+        grammar = torchrun.GRAMMAR if launcher == "torchrun" else torchrun.LAUNCH_GRAMMAR
+        return torchrun.parse_torchrun(rest, program_word, variables, grammar)
     if launcher == "mpirun":
-        return mpirun.parse_mpirun(rest, program_word, variables, image)
+        from podplan.launchers.mpirun import parse_mpirun
+
+        return parse_mpirun(rest, program_word, variables, image)
     if launcher == "deepspeed":
-        return deepspeed.parse_deepspeed(rest, program_word)
+        from podplan.launchers.deepspeed import parse_deepspeed
+
+        return parse_deepspeed(rest, program_word)
     if launcher == "accelerate":
-        return accelerate.parse_accelerate(rest, program_word)
+        from podplan.launchers.accelerate import parse_accelerate
+
+        return parse_accelerate(rest, program_word)
     if launcher == "horovodrun":
-        return horovodrun.parse_horovodrun(rest, program_word)
-    return colossalai.parse_colossalai(rest, program_word) if launcher == "colossalai" else None
+        from podplan.launchers.horovodrun import parse_horovodrun
+
+        return parse_horovodrun(rest, program_word)
+    if launcher == "colossalai":
+        from podplan.launchers.colossalai import parse_colossalai
+
+        return parse_colossalai(rest, program_word)
+    return None
 
 
 def _find_script(
@@ -303,7 +300,7 @@ def _iter_shell_invocations(
     if parsed_script.syntax_error is not None and script_word.is_known:
         search.syntax_errors.append(
             CommandLineError(
-                kubelet.placed(
+                kubelet.place_word(
                     _build_error_word(script_word, parsed_script.syntax_error.offset), script_word, made
                 ),
                 parsed_script.syntax_error.message,
@@ -315,7 +312,7 @@ def _iter_shell_invocations(
         search.count_text(word_count, sum(len(word.text) for word in command.words))
         variables = {**variables, **command.changed_variables} if command.changed_variables else variables
         located_words = tuple(
-            word if word.path else kubelet.placed(word, script_word, made) for word in command.words
+            word if word.path else kubelet.place_word(word, script_word, made) for word in command.words
         )
         inner_context = _InvocationContext(
             {**variables, **command.command_variables} if command.command_variables else variables,

@@ -45,19 +45,19 @@ class Duration(NamedTuple):
 def durations(process: Process) -> Iterator[Duration]:
     """Yield the durations that the parts of a process state."""
     if process.string is not None:
-        total = _of_list(process.string.nodes, process.string)
+        total = _sum_list(process.string.nodes, process.string)
         if total.seconds:
             yield total
     else:
-        yield _of_process(process, None)
+        yield _compute_process_duration(process, None)
     for _, inner in steps(process):
         yield from _options(inner.words[1:])
 
 
-def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
+def _sum_list(nodes: Sequence[Node], string: ShellString) -> Duration:
     """Add the durations of commands in sequence, without background commands and those after ``||``."""
     found = [
-        _of_node(node, string)
+        _compute_node_duration(node, string)
         for at, node in enumerate(nodes)
         if node.operator_before != "||" and node.operator_after != "&"
     ]
@@ -65,28 +65,28 @@ def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
     return Duration(min(sum(one.seconds for one in found), MAX_SECONDS), longest.place)
 
 
-def _of_node(node: Node, string: ShellString) -> Duration:
+def _compute_node_duration(node: Node, string: ShellString) -> Duration:
     if isinstance(node, SimpleCommand):
-        return _of_process(string.process(node), node)
+        return _compute_process_duration(string.process(node), node)
     body = [each for each in node.nodes if each.part not in ("", "elif")]
     if node.kind in ("{", "("):
-        return _of_list(node.nodes, string)
+        return _sum_list(node.nodes, string)
     if node.kind == "if":
         parts = dict.fromkeys(each.part for each in body)
-        branches = (_of_list([each for each in body if each.part == part], string) for part in parts)
+        branches = (_sum_list([each for each in body if each.part == part], string) for part in parts)
         return max(branches, key=lambda one: one.seconds, default=Duration(0, ()))
     if node.kind not in ("for", "while", "until"):
         return Duration(0, ())
-    once = _of_list(node.nodes, string)
+    once = _sum_list(node.nodes, string)
     times, seconds = _rounds(node, string.text[node.start : node.end])
     return Duration(min(seconds or times * once.seconds, MAX_SECONDS), once.place)
 
 
-def _of_process(process: Process, command: SimpleCommand | None) -> Duration:
+def _compute_process_duration(process: Process, command: SimpleCommand | None) -> Duration:
     """Return the duration of a program: a sleep, the limit of timeout, or the string of a shell."""
     limit = _limit(command.words if command is not None else process.words)
     if process.string is not None:
-        inner = _of_list(process.string.nodes, process.string)
+        inner = _sum_list(process.string.nodes, process.string)
         return inner if not limit or inner.seconds else Duration(limit, process.place)
     if process.name == "sleep":
         return Duration(sleep_seconds([word.text for word in process.words[1:]]), process.place)

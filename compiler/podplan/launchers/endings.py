@@ -112,7 +112,7 @@ class Unreached(NamedTuple):
     endless: Endless
 
 
-def unreached_training(process: Process) -> Unreached | None:
+def find_unreached_training(process: Process) -> Unreached | None:
     """Return the training behind a command that never ends; None if there is none."""
     string = process.string
     if string is None or "timeout" in process.wrappers or _ends_others(string):
@@ -123,7 +123,7 @@ def unreached_training(process: Process) -> Unreached | None:
             commands = [node] if isinstance(node, SimpleCommand) else processes.commands(node.nodes)
             training = next((each for each in commands if _trains(string.process(each))), None)
             if training is not None:
-                words = tuple(string.placed(word) for word in training.words)
+                words = tuple(string.place_word(word) for word in training.words)
                 return Unreached(words, blocking)
         if blocking is None and node.operator_before not in ("&&", "||"):
             if isinstance(node, SimpleCommand):
@@ -135,7 +135,7 @@ def unreached_training(process: Process) -> Unreached | None:
     return None
 
 
-def only_daemon(process: Process) -> Daemon | None:
+def find_only_daemon(process: Process) -> Daemon | None:
     """Return the daemon that a process starts before it ends, if it does nothing else."""
     found: list[Daemon] = []
     for command, inner in processes.steps(process):
@@ -252,7 +252,7 @@ def _is_endless(process: Process) -> bool:
     if name in _ENDLESS_SERVERS:
         return not _SHORT & set(arguments)
     if name == "sshd":
-        return _daemon(process) is None and not _only_tests(arguments)
+        return _daemon(process) is None and not _is_test_only(arguments)
     if name.startswith("python") and _is_parameter_server(arguments):
         return True
     if name.startswith("python") and "-m" in arguments:
@@ -309,7 +309,7 @@ def _daemon(process: Process) -> Daemon | None:
     if name not in _DAEMONS or any(not word.is_known for word in process.words):
         return None
     if name == "sshd":
-        stays = _only_tests(arguments) or any(_has_letter(argument, "Ddi") for argument in arguments)
+        stays = _is_test_only(arguments) or any(_has_letter(argument, "Ddi") for argument in arguments)
     elif name == "nginx":
         stays = any(
             "daemon off" in argument or argument in ("-t", "-v", "-V", "-s", "-T") for argument in arguments
@@ -322,7 +322,7 @@ def _daemon(process: Process) -> Daemon | None:
     return None if stays else Daemon(process.words, _DAEMONS[name])
 
 
-def _only_tests(arguments: Sequence[str]) -> bool:
+def _is_test_only(arguments: Sequence[str]) -> bool:
     return any(_has_letter(argument, "tTGV") for argument in arguments)
 
 

@@ -81,7 +81,7 @@ def hidden_status(process: Process) -> Hidden | None:
     failed."""
     if process.string is None:
         return None
-    found = list(_of_string(process.string))
+    found = list(_iter_in_string(process.string))
     last = next((one for one in reversed(found) if not one.in_background), found[-1] if found else None)
     if found and found[-1].cause in ("background", "ended") and is_training(found[-1].process):
         last = found[-1]  # it still runs when the shell ends
@@ -90,37 +90,37 @@ def hidden_status(process: Process) -> Hidden | None:
     return Hidden(last.process.words, last.how, last.cause)
 
 
-def _of_string(string: ShellString) -> Iterator[_Exposed]:
-    return _of_list(string.nodes, string.options, string)
+def _iter_in_string(string: ShellString) -> Iterator[_Exposed]:
+    return _iter_in_list(string.nodes, string.options, string)
 
 
-def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+def _iter_in_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
     """Yield the programs in a sequence of commands."""
     for at, node in enumerate(nodes):
         if isinstance(node, SimpleCommand) and node.words[0].text == "set":
-            options = processes.set_options(node.words[1:], options)
+            options = processes.update_shell_options(node.words[1:], options)
         if isinstance(node, SimpleCommand) and node.words[0].text == "trap" and _traps_end(node):
             return
-        for exposed in _of_node(node, options, string):
+        for exposed in _iter_in_node(node, options, string):
             if exposed.how:
-                may_succeed = all(_succeeds(later, string) for later in _after_success(nodes, at))
+                may_succeed = all(_succeeds(later, string) for later in _iter_nodes_after_success(nodes, at))
                 yield exposed if may_succeed else exposed._replace(how="", cause="")
                 continue
-            how, cause = _lost(nodes, at, options, string)
+            how, cause = _find_loss(nodes, at, options, string)
             in_background = exposed.in_background or _last_of_list(nodes, at)[0].operator_after == "&"
             yield exposed._replace(how=how, cause=cause, in_background=in_background)
 
 
-def _of_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+def _iter_in_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
     if isinstance(node, Block):
         if node.kind == "function":
             return
         for part in _parts(node):
-            yield from _of_list(part, options, string)
+            yield from _iter_in_list(part, options, string)
         return
     process = string.process(node)
     if process.string is not None:
-        yield from _of_string(process.string)
+        yield from _iter_in_string(process.string)
     elif is_work(process):
         yield _Exposed(process)
 
@@ -139,7 +139,9 @@ def _replaces_shell(node: Node) -> bool:
     return is_exec and node.operator_after != "&"
 
 
-def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString) -> tuple[str, str]:
+def _find_loss(
+    nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString
+) -> tuple[str, str]:
     """Return how the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it
     is not."""
     end = _end_of_pipeline(nodes, at)
@@ -165,7 +167,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
             for command in processes.commands(string.nodes)
         ):
             return "", ""
-        return _in_background(nodes[last], nodes[last + 1 :], string)
+        return _explain_background(nodes[last], nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
     if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
         return "", ""
@@ -174,7 +176,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
     return f"the script has the exit status of its last command, {_name(rest[-1], string)}", "next"
 
 
-def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
+def _iter_nodes_after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
     """Yield the nodes that run after the node ``at`` if that succeeds."""
     is_left_out = False
     for before, node in pairwise(nodes[at:]):
@@ -183,7 +185,7 @@ def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
             yield node
 
 
-def _in_background(last: Node, rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
+def _explain_background(last: Node, rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
     """Return how the status of a list in the background is lost, by the commands after it; a loop around it
     may end before those that wait."""
     later = (node for node in processes.commands(string.nodes) if node.start > last.end)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.arguments import CommandLine, OptionGrammar, parse_option_table
-from podplan.launchers.mpirun import MpirunCommand, parse_mpirun
+from podplan.launchers.commands import HOROVODRUN_HOST_OPTIONS, HorovodrunCommand, MpirunCommand
+from podplan.launchers.mpirun import parse_mpirun
+from podplan.launchers.quoting import resplit_line
 from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
 GRAMMAR = OptionGrammar(
@@ -82,10 +83,9 @@ GRAMMAR = OptionGrammar(
         """)
     ),
 )
-_HOST_OPTIONS = ("hosts", "hostfile", "host_discovery_script")
 # Of each line only one may be given.
 _ALTERNATIVES = (
-    _HOST_OPTIONS,
+    HOROVODRUN_HOST_OPTIONS,
     ("gloo", "mpi", "jsrun"),
     ("hierarchical_allreduce", "no_hierarchical_allreduce"),
     ("hierarchical_allgather", "no_hierarchical_allgather"),
@@ -115,34 +115,8 @@ _NOT_NEGATIVE = (
 )
 _INFORMATIVE = frozenset(("help", "version", "check_build"))
 _HOST = compile_lazily(r"[\w.-]+:[0-9]+")
-_MPIRUN_OPTIONS = ["-bind-to", "none", "-map-by", "slot", "-mca", "pml", "ob1", "-mca", "btl", "^openib"]
-
-
-class HorovodrunCommand(NamedTuple):
-    """A parsed horovodrun command line; None is not given, or unknown offline.
-
-    ``is_elastic``: the number of processes changes with the hosts that ``discovery_script`` prints.
-    ``is_gloo``: it starts the processes itself, over ssh; otherwise mpirun does where Horovod was built with
-    MPI. ``mpirun_words`` are then the arguments of mpirun, without the variables and network interfaces, and
-    with a hostfile in place of the hosts in it. They are empty for a line that is elastic or has errors.
-    """
-
-    command_line: CommandLine
-    processes: int | None
-    hosts: str | None
-    hostfile: str | None
-    discovery_script: str | None
-    program_words: tuple[Word, ...]
-    errors: tuple[CommandLineError, ...]
-    is_elastic: bool = False
-    is_gloo: bool = False
-    mpirun_words: tuple[Word, ...] = ()
-
-    @property
-    def has_hosts(self) -> bool:
-        """Whether it gets hosts; without, all processes start on its own."""
-        options = self.command_line.options
-        return not options.keys().isdisjoint(_HOST_OPTIONS)
+_BINDING_OPTIONS = "-bind-to none -map-by slot"
+_MPIRUN_OPTIONS = "-mca pml ob1 -mca btl ^openib"
 
 
 def parse_horovodrun(words: tuple[Word, ...], launcher_word: Word) -> HorovodrunCommand:
@@ -207,7 +181,7 @@ def _iter_errors(command_line: CommandLine, launcher_word: Word) -> Iterator[Com
         if value is not None and not 0 <= float(value) <= (1 if name.endswith("noise") else float("inf")):
             yield CommandLineError(options[name].word, f"{options[name].flag.text} is out of range: {value}")
     count = command_line.get_number("num_proc")
-    has_no_hosts = options.keys().isdisjoint(_HOST_OPTIONS)
+    has_no_hosts = options.keys().isdisjoint(HOROVODRUN_HOST_OPTIONS)
     if count is not None and count < 0 and has_no_hosts:
         message = f"{options['num_proc'].flag.text} must not be negative"
         yield CommandLineError(options["num_proc"].word, message)
@@ -245,6 +219,10 @@ def _iter_mpirun_words(
             option(text="-H" if hosts.name == "hosts" else "--hostfile"),
             hosts.word._replace(text=value),
         )
-    for text in _MPIRUN_OPTIONS:
-        yield option(text=text)
+    binding = options.get("binding_args")
+    if binding is None or not binding.value:
+        yield from (option(text=text) for text in _BINDING_OPTIONS.split())
+    else:
+        yield from (binding.word._replace(text=word.text) for word in resplit_line(binding.value).words)
+    yield from (option(text=text) for text in _MPIRUN_OPTIONS.split())
     yield from program_words

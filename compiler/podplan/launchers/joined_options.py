@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers import accelerate, colossalai, deepspeed, horovodrun, mpirun, torchrun
 from podplan.launchers.argparse import index_spellings
 from podplan.launchers.arguments import OptionGrammar
 from podplan.launchers.words import Word
-
-_GRAMMAR_BY_LAUNCHER: dict[str, OptionGrammar] = {
-    "torchrun": torchrun.GRAMMAR,
-    "torch.distributed.launch": torchrun.LAUNCH_GRAMMAR,
-    "deepspeed": deepspeed.GRAMMAR,
-    "accelerate": accelerate.GRAMMAR,
-    "horovodrun": horovodrun.GRAMMAR,
-}
 
 
 class JoinedWord(NamedTuple):
@@ -63,10 +55,24 @@ def _takes_parameter(word: Word) -> bool:
 
 def _make_option_test(launcher: str) -> Callable[[str], bool] | None:
     """Return a test whether a launcher has an option of a given spelling; None for one without a table."""
-    if launcher in _GRAMMAR_BY_LAUNCHER:
-        return index_spellings(_GRAMMAR_BY_LAUNCHER[launcher]).__contains__
     if launcher == "colossalai":
-        return colossalai.OPTION_NAMES.__contains__
+        from podplan.launchers.colossalai import OPTION_NAMES
+
+        return OPTION_NAMES.__contains__
     if launcher == "mpirun":
-        return mpirun.is_known_option
-    return None
+        from podplan.launchers.mpirun import is_known_option
+
+        return is_known_option
+    grammar = _find_grammar(launcher)
+    return index_spellings(grammar).__contains__ if grammar is not None else None
+
+
+def _find_grammar(launcher: str) -> OptionGrammar | None:
+    if launcher in ("torchrun", "torch.distributed.launch"):
+        from podplan.launchers import torchrun
+
+        return torchrun.GRAMMAR if launcher == "torchrun" else torchrun.LAUNCH_GRAMMAR
+    if launcher not in ("deepspeed", "accelerate", "horovodrun"):
+        return None
+    grammar: OptionGrammar = import_module(f"podplan.launchers.{launcher}").GRAMMAR
+    return grammar

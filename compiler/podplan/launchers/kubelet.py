@@ -83,7 +83,7 @@ def map_to_written_offset(expanded: ExpandedText, offset: int) -> int:
     return written_offset if step_index % 2 == 0 else written_offset + offset - expanded_offset
 
 
-def placed(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
+def place_word(word: Word, line: Word, expanded: ExpandedText | None) -> Word:
     """Return a word of the shell string ``line`` with its location in the container, before the expansion.
 
     ``expanded`` is the expansion of the entry with the string, None if the string is a part of another.
@@ -105,7 +105,7 @@ def resolve_environment(
     variables: dict[str, str | None] = {}
     is_complete = not container.get("envFrom")
     total = 0
-    for entry in _as_list(container.get("env")):
+    for entry in _get_list(container.get("env")):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
             continue
         value = entry.get("value")
@@ -137,5 +137,5 @@ def is_service_variable(name: str) -> bool:
     return name.endswith(("_SERVICE_HOST", "_SERVICE_PORT", "_PORT")) or "_PORT_" in name
 
 
-def _as_list(value: Any) -> Iterable[Any]:
+def _get_list(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else []

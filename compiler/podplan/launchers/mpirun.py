@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.typing import NamedTuple
 from podplan.launchers.arguments import CommandLine, ParsedOption, parse_integer
+from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.mpirun_options import (
     GRAMMARS,
     INTEL_MPI,
@@ -35,29 +35,6 @@ _GRAMMARS_BY_PROGRAM = {
 _INFORMATIVE = frozenset(("help", "version", "info"))
 
 
-class MpirunCommand(NamedTuple):
-    """A parsed mpirun command line; None is not given, or unknown offline.
-
-    ``hostfile`` is the text of its option where the value is unknown: such a file is given, too.
-    ``exported_variables`` are the names of the variables that are passed to other hosts; ``program_words`` is
-    the program with its arguments, the first if the line starts several. ``implementations`` are those that
-    accept the line, ``repeated_options`` the options that were given before.
-    """
-
-    command_line: CommandLine
-    processes: int | None
-    per_node: int | None
-    hostfile: str | None
-    hosts: tuple[str, ...]
-    exported_variables: tuple[str, ...]
-    mca_parameters: dict[str, str]
-    allows_root: bool
-    program_words: tuple[Word, ...]
-    errors: tuple[CommandLineError, ...]
-    implementations: tuple[str, ...] = ()
-    repeated_options: tuple[ParsedOption, ...] = ()
-
-
 def parse_mpirun(
     words: tuple[Word, ...], launcher_word: Word, variables: EnvVariables, image: str = ""
 ) -> MpirunCommand:
@@ -71,7 +48,7 @@ def parse_mpirun(
     parser = (accepting or parsers)[0]
     errors = (*parser.errors, *parser.misread_values) if parser.is_certain else ()
     if parser.errors and len(grammars) == len(GRAMMARS):
-        errors = tuple(_refused_by_all(error, parsers) for error in errors)
+        errors = tuple(_find_common_error(error, parsers) for error in errors)
     program_words = parser.program_words if parser.is_certain else ()
     command_line = CommandLine(
         parser.options,
@@ -118,7 +95,7 @@ def needs_two_dashes(word: Word) -> bool:
     return option[:2] != "--" and option[1:] in OPEN_MPI_5.only_double_dash
 
 
-def _refused_by_all(error: CommandLineError, parsers: list[LineParser]) -> CommandLineError:
+def _find_common_error(error: CommandLineError, parsers: list[LineParser]) -> CommandLineError:
     """Return the error of a line that no implementation accepts, which may lack the option in all."""
     unknown = [any(each.word is error.word for each in parser.unknown_options) for parser in parsers]
     if not all(unknown):

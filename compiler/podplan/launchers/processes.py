@@ -66,19 +66,19 @@ class ShellString(NamedTuple):
 
     def process(self, command: SimpleCommand) -> Process:
         """Return the process that a command of the string starts."""
-        words = tuple(word if word.path else self.placed(word) for word in command.words)
+        words = tuple(word if word.path else self.place_word(word) for word in command.words)
         return _process(words, self.variables, self.depth + 1, {})
 
     def place(self, node: Node) -> Path:
         """Return the path of the string with the range of a command or block."""
-        return self.placed(Word("", start=node.start, end=node.end)).place
+        return self.place_word(Word("", start=node.start, end=node.end)).place
 
-    def placed(self, word: Word) -> Word:
+    def place_word(self, word: Word) -> Word:
         """Return a word of the string with its location in the container."""
-        return kubelet.placed(word, self.line, self.expanded)
+        return kubelet.place_word(word, self.line, self.expanded)
 
 
-def of_container(container: Mapping[str, Any]) -> Process:
+def build_container_process(container: Mapping[str, Any]) -> Process:
     """Return the main process of a container: its command and args, as the kubelet expands them."""
     variables = kubelet.resolve_environment(container)
     complete = not container.get("envFrom")
@@ -94,7 +94,7 @@ def of_container(container: Mapping[str, Any]) -> Process:
     return _process(tuple(words), variables, 0, expanded)
 
 
-def of_words(listed: Sequence[str], path: Path) -> Process:
+def build_words_process(listed: Sequence[str], path: Path) -> Process:
     """Return the process of a list of words that Kubernetes runs without expansion, as in a lifecycle
     hook."""
     words = tuple(Word(text, (*path, index), 0, len(text)) for index, text in enumerate(listed))
@@ -121,7 +121,7 @@ def commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
             yield node
 
 
-def set_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str]:
+def update_shell_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str]:
     """Return the options of a shell after ``set`` with these words, or after a call of the shell with
     them."""
     found = set(options)
@@ -184,7 +184,7 @@ def _string(
     line, given = words[at], words[at + 1 :]
     positional = (given[0] if given else words[0], *given[1:])
     read = shell.parse_script(line.text, variables, positional, is_bash=name not in ("sh", "dash", "ash"))
-    options = set_options(words[1:at], frozenset())
+    options = update_shell_options(words[1:at], frozenset())
     reads = max(_status_reads(line.text), default=-1)
     nodes = read.nodes if read.syntax_error is None else ()  # of half a string nothing is certain
     made = expanded.get(line.path)

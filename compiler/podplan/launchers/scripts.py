@@ -11,7 +11,6 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.words import Word
 
-_PYTHON_PATTERN = compile_lazily(r"(?:python|pypy)[0-9.]*\Z")
 _SHELL_PROGRAMS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # Programs that are no Python files, in any folder.
 _BINARY_PROGRAMS = _SHELL_PROGRAMS | {
@@ -65,7 +64,7 @@ def find_script_error(
     first_part = with_arguments["first"] if with_arguments else text
     if with_arguments and (first_part.endswith(".py") or _is_known_program(first_part)):
         return ScriptError(script, f'{launcher} treats "{text}" as the name of one file')
-    if _PYTHON_PATTERN.match(script.base_name):
+    if wrappers.is_python(script.base_name):
         module_follows = bool(following_words) and following_words[0].text == "-m" and launcher != "deepspeed"
         is_superfluous = module_follows or (
             bool(following_words) and not following_words[0].text.startswith("-")
@@ -83,7 +82,7 @@ def find_script_error(
 
 def _is_known_program(text: str) -> bool:
     name = text.rpartition("/")[2]
-    is_binary = name in _BINARY_PROGRAMS or bool(_PYTHON_PATTERN.match(name))
+    is_binary = name in _BINARY_PROGRAMS or wrappers.is_python(name)
     return (
         is_binary
         or text in _LAUNCHER_PROGRAMS

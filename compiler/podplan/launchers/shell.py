@@ -363,7 +363,7 @@ class _ScriptParser:
             not is_conditional
             and "|" not in (self.operator_before, operator_after)
             and operator_after != "&"
-            and not self._in_subshell()
+            and not self._is_in_subshell()
         )
         name = words[0].text if words else ""
         if not words:
@@ -417,7 +417,7 @@ class _ScriptParser:
         is_conditional, self.in_function = self.in_function or self.in_alternative, False
         return is_conditional
 
-    def _in_subshell(self) -> bool:
+    def _is_in_subshell(self) -> bool:
         return any(block.closer == ")" for block in self.blocks)
 
     def _redirects(self, token: Token) -> bool:

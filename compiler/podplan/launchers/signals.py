@@ -28,22 +28,22 @@ class Unsignalled(NamedTuple):
     how: str
 
 
-def unsignalled(process: Process) -> Iterator[Unsignalled]:
+def find_unsignalled(process: Process) -> Iterator[Unsignalled]:
     """Yield the programs of a main process that certainly run as children of a shell that is process 1."""
     string = process.string
     if string is None or not _REPLACED.issuperset(process.wrappers):
         return
     if any(command.words[0].text == "trap" for command in processes.commands(string.nodes)):
         return
-    yield from _of_nodes(string.nodes, string, is_last=True)
+    yield from _iter_in_nodes(string.nodes, string, is_last=True)
 
 
-def _of_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) -> Iterator[Unsignalled]:
+def _iter_in_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) -> Iterator[Unsignalled]:
     for at, node in enumerate(nodes):
         how = _how(node, is_last=is_last and at == len(nodes) - 1)
         if isinstance(node, Block):
             if node.kind != "function":
-                yield from _of_nodes(node.nodes, string, is_last=False)
+                yield from _iter_in_nodes(node.nodes, string, is_last=False)
             continue
         inner = string.process(node)
         if how and inner.string is None and "exec" not in inner.wrappers:

@@ -7,7 +7,6 @@ itself.
 from __future__ import annotations
 
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse_command_line
 from podplan.launchers.arguments import (
     CommandLine,
@@ -19,6 +18,7 @@ from podplan.launchers.arguments import (
     parse_integer,
     parse_option_table,
 )
+from podplan.launchers.commands import TorchrunCommand
 from podplan.launchers.words import CommandLineError, EnvVariables, Word
 
 OPTION_SPECS = tuple(
@@ -73,35 +73,6 @@ PROCESS_KEYWORDS = ("auto", "gpu", "cpu", "xpu")
 # others.
 RENDEZVOUS_BACKENDS = ("c10d", "etcd", "etcd-v2", "static")
 ETCD_BACKENDS = ("etcd", "etcd-v2")
-
-
-class TorchrunCommand(NamedTuple):
-    """A parsed torchrun command line; None is unknown offline.
-
-    ``node_range`` is the minimum and the maximum; ``processes`` is a number or auto, gpu, cpu, xpu.
-    ``backend``, ``host`` and ``port`` are the effective ones: with ``standalone``, and with one node and no
-    address, the rendezvous is at localhost. ``value_origins`` has the origin of each value: its option, or
-    PET_….
-    """
-
-    command_line: CommandLine
-    node_range: tuple[int, int] | None
-    processes: str | None
-    backend: str | None
-    host: str | None
-    port: int | None
-    node_rank: int | None
-    max_restarts: int | None
-    standalone: bool
-    rdzv_conf: dict[str, str] | None
-    is_module: bool
-    value_origins: dict[str, str]
-    errors: tuple[CommandLineError, ...]
-
-    def find_option_word(self, name: str, default: Word) -> Word:
-        """Return the word with the value of an option, or ``default``."""
-        option = self.command_line.options.get(name)
-        return option.word if option is not None else default
 
 
 def parse_torchrun(

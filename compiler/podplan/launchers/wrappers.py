@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
@@ -70,7 +68,6 @@ _ENTRYPOINT_PATTERN = compile_lazily(
     r"(?:[-_.][\w.-]*)?"
 )
 _BEHIND_ENTRYPOINTS = frozenset(("torchrun", "deepspeed", "horovodrun", "mpirun", "mpiexec", "colossalai"))
-_PYTHON_PATTERN = compile_lazily(r"(python|pypy)[0-9.]*\Z")
 _PYTHON_VALUE_OPTIONS = ("-W", "-X", "--check-hash-based-pycs")
 _ASSIGNMENT_PATTERN = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -109,9 +106,14 @@ def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
     return None
 
 
+def is_python(program: str) -> bool:
+    """Whether a program is python or pypy, of any version."""
+    return program.rstrip("0123456789.") in ("python", "pypy")
+
+
 def parse_python_call(words: tuple[Word, ...]) -> PythonCall | None:
     """Parse a call of python; None if the first word is not python."""
-    if not _PYTHON_PATTERN.match(words[0].base_name):
+    if not is_python(words[0].base_name):
         return None
     index = 1
     while index < len(words):
@@ -166,8 +168,10 @@ def _unwrap_env(words: tuple[Word, ...]) -> WrappedCommand:
 
 def _split_env_string(word: Word) -> tuple[Word, ...]:
     """Return the words of a string that env splits; the string itself if its quotes are unbalanced."""
+    from shlex import split
+
     try:
-        return tuple(word._replace(text=text) for text in shlex.split(word.text))
+        return tuple(word._replace(text=text) for text in split(word.text))
     except ValueError:
         return (word,)
 

@@ -93,24 +93,24 @@ class Fold:
         What ``secrets`` hides is in none of them.
         """
         names: EntryNameCounts = {}
-        equal = self._redacted(secrets) if secrets else self._equal
+        equal = self._redact_entries(secrets) if secrets else self._equal
         made = [
             found._replace(identity=build_anchor(found, entry.data, names, secrets))
             for entry, found in ((entry, _merge_findings(entry, variants)) for entry in equal.values())
         ]
         by_form = {found.location for found in made if found.rule == "PROF001"}
         by_cr = {found.location for found in made if found.level == "cr" and _is_schema_finding(found)}
-        # A consequence is not told beside its cause: what the form of a profile says already, resolving and
-        # compiling need not say again, nor the Pods what the CR says of the same value.
-        told = (
+        # Report a cause without its consequences: schema errors of a profile make errors of resolving and
+        # compiling redundant, and errors in the CR those of the same values in Pods.
+        reported = (
             found
             for found in made
             if not (found.rule.startswith(CONSEQUENCE_RULE_PREFIXES) and found.location in by_form)
             and not (found.level == "lowered" and _is_schema_finding(found) and found.location in by_cr)
         )
-        return sorted(told, key=_sort_key)
+        return sorted(reported, key=_sort_key)
 
-    def _redacted(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
+    def _redact_entries(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
         """The same without the secrets; what differed in these alone is equal."""
         from podplan.lint.finding_redaction import redact_finding
 

@@ -1,7 +1,7 @@
-"""The resources of the API that podplan looks at, by the names that admission policies call them.
+"""The API resources that podplan checks, by the names that admission policies use.
 
-Source: https://kubernetes.io/docs/reference/kubernetes-api/ for the groups and plurals; the training jobs are
-the CustomResourceDefinitions of batch.tensorstack.dev (api-reference/).
+Source: https://kubernetes.io/docs/reference/kubernetes-api/ for the groups and plurals of built-in objects;
+the specs of kinds have those of training jobs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from podplan.core.errors import UsageError
 from podplan.core.findings import Finding
 from podplan.core.path_syntax import format_path
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.stable_identity import SECRET_VALUE_RULES
+from podplan.lint.stable_identity import SECRET_VALUE_RULES, remove_numbers
 from podplan.workspace.files import relative_to_root
 from podplan.yaml.conflicts import find_conflict
 
@@ -87,29 +87,48 @@ def suppress_known_findings(
     entries: Iterable[BaselineEntry],
     texts: Mapping[str, str],
     may_suppress: Callable[[Finding], bool],
+    ignores_numbers: bool = False,
 ) -> list[Finding]:
     """Return the findings, with the known ones marked as suppressed if ``may_suppress`` allows it.
 
-    Of equal findings, at most as many are suppressed as their entry has occurrences.
+    Of equal findings, at most as many are suppressed as their entry has occurrences. If it
+    ``ignores_numbers``, findings about a mapping that are equal but for numbers are known, too.
     """
+    entries = tuple(entries)
     remaining: Counter[tuple[object, ...]] = Counter()
     for baseline_entry in entries:
         remaining[baseline_entry.key] += baseline_entry.occurrences
+
+    def suppress(
+        finding: Finding,
+        left: Counter[tuple[object, ...]],
+        get_key: Callable[[BaselineEntry], tuple[object, ...]],
+    ) -> Finding:
+        if finding.suppressed or not may_suppress(finding):
+            return finding
+        key = get_key(build_entry(finding, texts))
+        if left[key] <= 0:
+            return finding
+        left[key] -= 1
+        return finding._replace(suppressed=True, reason=SUPPRESSION_REASON)
+
+    marked = [suppress(found, remaining, lambda one: one.key) for found in findings]
+    if not ignores_numbers:
+        return marked
+    similar: Counter[tuple[object, ...]] = Counter()
+    for baseline_entry in {one.key: one for one in entries}.values():
+        similar[_remove_numbers(baseline_entry)] += remaining[baseline_entry.key]
     return [
-        _suppress_if_known(found, remaining, texts) if may_suppress(found) else found for found in findings
+        suppress(found, similar, _remove_numbers)
+        if found.identity is not None and found.identity.is_of_mapping
+        else found
+        for found in marked
     ]
 
 
-def _suppress_if_known(
-    finding: Finding, remaining: Counter[tuple[object, ...]], texts: Mapping[str, str]
-) -> Finding:
-    if finding.suppressed:
-        return finding
-    key = build_entry(finding, texts).key
-    if remaining[key] <= 0:
-        return finding
-    remaining[key] -= 1
-    return finding._replace(suppressed=True, reason=SUPPRESSION_REASON)
+def _remove_numbers(baseline_entry: BaselineEntry) -> tuple[object, ...]:
+    """Return what identifies a finding whose message may have other numbers."""
+    return (*baseline_entry.key[:-1], remove_numbers(baseline_entry.message))
 
 
 def collect_entries(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[BaselineEntry, ...]:

@@ -143,7 +143,7 @@ def _is_example_bases(data: object) -> bool:
 
 
 def _read_documents(folder: str, file_texts: dict[str, str]) -> Iterator[TracedDocument]:
-    for path in expand_paths([folder]):
+    for path in expand_paths([folder], exclude=(".#*",)):  # links by which Emacs locks files
         try:
             source = parse_yaml(read_inside_root(find_root(folder), path), path)
         except OSError as error:

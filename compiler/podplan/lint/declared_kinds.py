@@ -9,7 +9,7 @@ from __future__ import annotations
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Diagnostic, Severity
 from podplan.core.provenance import find_origin
-from podplan.kinds.declared.lower import DECLARED_BASIS
+from podplan.kinds.workload_mapping.lower import DECLARED_BASIS
 
 
 def limit_claims(diagnostic: Diagnostic) -> Diagnostic:

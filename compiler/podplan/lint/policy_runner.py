@@ -10,6 +10,7 @@ from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
+from podplan.lint.analysis.features import list_features
 from podplan.lint.analysis.jobs import find_kind_spec
 from podplan.lint.policy import Policy, PolicyError, fill_placeholders
 from podplan.lint.policy_scope import (
@@ -51,6 +52,8 @@ def apply_policies(policies: tuple[Policy, ...], job: LoweredJob) -> Iterator[Di
 
 def apply_policy(policy: Policy, job: LoweredJob) -> Iterator[Diagnostic]:
     """Yield the diagnostics of a single policy about one job."""
+    if checks.lacks_required_features(policy, list_features(job)):
+        return iter(())
     return _run_checks([(policy, checks.resolve_check(policy), _iter_targets(policy.scope, job))])
 
 
@@ -86,17 +89,18 @@ class Variants:
     """The variants of a profile, one after the other, and what the policies about it as a whole say."""
 
     def __init__(self, policies: Iterable[Policy]) -> None:
-        policies = [policy for policy in policies if policy.scope.level == "variants"]
-        bodies = (policy.body for policy in policies if policy.evaluator == "check")
-        self._kept = {body: checks.keeper(body) for body in bodies}
-        self._policies = policies
+        self._policies = [policy for policy in policies if policy.scope.level == "variants"]
+        self._kept: dict[str, Any] = {}
         self._first: LoweredJob | None = None
 
     def add(self, job: LoweredJob) -> None:
         """One more; only the first is kept."""
         if job.profile is None or not self._policies:
             return
-        self._first = self._first or job
+        if self._first is None:
+            self._first = job
+            bodies = (policy.body for policy in self._policies if policy.evaluator == "check")
+            self._kept = {body: checks.keeper(body) for body in bodies}
         for kept in self._kept.values():
             kept.add(job)
 
@@ -122,7 +126,8 @@ def _find_applicable_policies(policies: tuple[Policy, ...], job: LoweredJob) -> 
     """What policies come to for a job, worked out once for all that are like it."""
     cr = (job.cr.data.get("apiVersion"), job.cr.data.get("kind")) if job.cr is not None else None
     kinds = frozenset([group.doc.data.get("kind") for group in job.groups])
-    job_shape = cr, kinds, job.profile is None, job.inventory is None, job.has_base
+    features = list_features(job) & checks.ALL_REQUIRED_FEATURES
+    job_shape = cr, kinds, features, job.profile is None, job.inventory is None, job.has_base
     cached = _get_applicable_cache(policies)
     if job_shape not in cached:
         cached[job_shape] = _select_applicable_policies(policies, job)
@@ -135,6 +140,7 @@ def _get_applicable_cache(_policies: tuple[Policy, ...]) -> dict[Hashable, Appli
 
 
 def _select_applicable_policies(policies: tuple[Policy, ...], job: LoweredJob) -> ApplicablePolicies:
+    features = list_features(job)
     scopes: dict[PolicyScope, int] = {}
     policy_checks: list[tuple[Policy, checks.Check, int]] = []
     undecidable: list[Policy] = []
@@ -143,7 +149,11 @@ def _select_applicable_policies(policies: tuple[Policy, ...], job: LoweredJob) -
         if policy.needs and _is_undecidable(policy, job):
             if _is_about_kind_of(job, scope):
                 undecidable.append(policy)
-        elif _scope_matches_job(scope, job) and not is_cross_job_policy(policy):
+        elif (
+            _scope_matches_job(scope, job)
+            and not is_cross_job_policy(policy)
+            and not checks.lacks_required_features(policy, features)
+        ):
             target_scope = CR_SCOPE if scope.level in CR_LEVELS else ignore_traits(scope)
             number = scopes.setdefault(target_scope, len(scopes))
             policy_checks.append((policy, checks.resolve_check(policy), number))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.lint.policy import Policy, parse_policy
 from podplan.yaml import parse_yaml
@@ -29,7 +29,7 @@ def load_builtin_policies() -> tuple[Policy, ...]:
     """
     return tuple(
         parse_policy(data, f"{data['id']}.yaml")
-        for data in json.loads(bundled.read_bundled_file("policies", INDEX_FILE))
+        for data in json.loads(package_data.read_bundled_file("policies", INDEX_FILE))
     )
 
 
@@ -38,7 +38,7 @@ def load_example_bases() -> ExampleBases:
     """The objects that the examples of podplan's policies are patches on: those of policies/bases."""
     from podplan.lint.example_objects import ExampleBases
 
-    folder = os.path.join(bundled.find_bundled_folder("policies"), BASES_FOLDER)
+    folder = os.path.join(package_data.find_bundled_folder("policies"), BASES_FOLDER)
     objects: dict[str, Any] = {}
     for name in sorted(os.listdir(folder)):
         objects |= _parse_policy_file(BASES_FOLDER, name)["bases"]
@@ -48,7 +48,7 @@ def load_example_bases() -> ExampleBases:
 @cache
 def load_policy_documents() -> list[dict[str, Any]]:
     """The data of every policy file, with reasons and examples, in the order of their ids; cached."""
-    folder = bundled.find_bundled_folder("policies")
+    folder = package_data.find_bundled_folder("policies")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".yaml"))
     return [load_policy_document(name.removesuffix(".yaml")) for name in names]
 
@@ -61,7 +61,7 @@ def load_policy_document(code: str) -> dict[str, Any]:
 
 
 def _parse_policy_file(*names: str) -> dict[str, Any]:
-    text = bundled.read_bundled_file("policies", *names)
+    text = package_data.read_bundled_file("policies", *names)
     data: dict[str, Any] = parse_yaml(text.encode(), "/".join(("policies", *names))).documents[0].data
     return data
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # The rules whose findings lie on a secret.
 SECRET_VALUE_RULES = frozenset({"PROF107", "SEC021"})
+_NAME_OR_NUMBER = compile_lazily(r'"[^"]*"|(?<![\w./:-])[0-9][0-9A-Za-z.,]*(?![\w/-])')
 _QUOTED_OR_NUMBER = compile_lazily(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
@@ -28,13 +29,20 @@ def build_anchor(
     is_secret = finding.rule in SECRET_VALUE_RULES or (
         document is not None and document.get("kind") == "Secret"
     )
-    significant_value = _select_significant_value(value_at(data, path), finding.message)
+    value = value_at(data, path)
+    significant_value = _select_significant_value(value, finding.message)
     return StableIdentity(
         identify_object(document) if document is not None else None,
         format_path(data, path, names),
         None if is_secret else redactor.redact_value(significant_value) if redactor else significant_value,
         is_secret,
+        isinstance(value, dict),
     )
+
+
+def remove_numbers(message: str) -> str:
+    """Return a message without the numbers that are no part of a name."""
+    return _NAME_OR_NUMBER.sub(lambda match: match[0] if match[0][0] == '"' else "", message)
 
 
 def _select_significant_value(value: Any, message: str) -> Any:

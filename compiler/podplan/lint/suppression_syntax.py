@@ -19,7 +19,11 @@ _BRACKETS_PATTERN = compile_lazily(r"[ \t]*\[([^\]]*)\][ \t]*")
 _UNTIL_PATTERN = compile_lazily(r"until=(\S+)[ \t]*")
 _REASON_PATTERN = compile_lazily(r"--[ \t]*")
 _MISPLACED_UNTIL_PATTERN = compile_lazily(r"\buntil(?:\s*=)?\s*\d{4}-")
+# What follows the word of a comment that is meant as a suppression, and not as a sentence.
+_DIRECTIVE_REMAINDER_PATTERN = compile_lazily(r"[ \t]*(?:\Z|[\[(=:]|--|[A-Z]{2,12}[0-9]{3})")
 _DIRECTIVE_WORDS = ("ignore", "ignore-file")
+_WORDS_OF_OTHER_TOOLS = ("allow", "disable", "disable-line", "noqa", "nolint", "off", "skip", "suppress")
+_HEADER_WORD = "rendered"  # begins the header of rendered files
 
 
 class SuppressionDirective(NamedTuple):
@@ -40,7 +44,7 @@ def parse_directive(body: str) -> SuppressionDirective | None:
     word = _WORD_PATTERN.match(body)
     keyword = word[0] if word else ""
     if keyword not in _DIRECTIVE_WORDS:
-        return _report_misspelling(keyword)
+        return _report_unknown_word(keyword, body[len(keyword) :])
     brackets = _BRACKETS_PATTERN.match(body, len(keyword))
     rules = _split_rules(brackets[1]) if brackets else ()
     if brackets is None or not rules:
@@ -95,15 +99,19 @@ def is_calendar_date(text: str) -> bool:
     return True
 
 
-def _report_misspelling(word: str) -> SuppressionDirective | None:
-    suggestion = (
-        "ignore" if word.startswith("ignore") else suggest_name(word, list(_DIRECTIVE_WORDS)) if word else ""
-    )
-    if not suggestion:
+def _report_unknown_word(word: str, remainder: str) -> SuppressionDirective | None:
+    """Report a word that is written where ``ignore`` would be; None for the header of a rendered file, and
+    for a sentence."""
+    if not word or word == _HEADER_WORD:
         return None
-    return SuppressionDirective(
-        error=f'podplan knows no "{_truncate_quoted(word)}" here; did you mean "{suggestion}"?'
-    )
+    if word.startswith("ignore") or word.lower() in _WORDS_OF_OTHER_TOOLS:
+        suggestion = "ignore"
+    else:
+        suggestion = suggest_name(word, list(_DIRECTIVE_WORDS))
+    if not suggestion and not _DIRECTIVE_REMAINDER_PATTERN.match(remainder):
+        return None
+    remedy = f'did you mean "{suggestion}"?' if suggestion else f"the form is {COMMENT_SYNTAX}"
+    return SuppressionDirective(error=f'podplan knows no "{_truncate_quoted(word)}" here; {remedy}')
 
 
 def _split_rules(text: str) -> tuple[str, ...]:

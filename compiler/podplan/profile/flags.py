@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
 
-from podplan.core.bundled import read_bundled_file
 from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import MAX_DEPTH
+from podplan.core.package_data import read_bundled_file
 from podplan.core.provenance import (
     Cursor,
     Flag,

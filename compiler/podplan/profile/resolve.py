@@ -92,8 +92,7 @@ def resolve_profile(
     """
     diagnostics: list[Diagnostic] = []
     if not isinstance(profile.data, dict) or not isinstance(profile.data.get("spec"), dict):
-        no_spec = Diagnostic("PROF001", "a profile needs a spec, which is a map", doc=profile)
-        return Resolution((), (no_spec,), failed=("",))
+        return Resolution((), (), failed=("",))  # the schema of profiles reports it
     merged = profile
     if "extends" in profile.data["spec"]:
         from podplan.profile.extends import merge_bases
@@ -258,7 +257,9 @@ def _resolve_instances(
     variants: list[Variant] = []
     named_instances: list[tuple[Any, Any]] = []
 
-    def resolved(instance: Any, spent: ExpressionBudget, own: list[Diagnostic]) -> TracedDocument | None:
+    def resolve_instance(
+        instance: Any, spent: ExpressionBudget, own: list[Diagnostic]
+    ) -> TracedDocument | None:
         matrix_params = {key: cursor for key, cursor in instance.values.items() if key in params}
         for key in matrix_params:
             if layers and key in layers[-1] and layers[-1][key].doc.name == "--set":
@@ -279,14 +280,14 @@ def _resolve_instances(
         )
 
     def resolved_again(instance: Any) -> TracedDocument:
-        again = resolved(instance, ExpressionBudget(), [])
+        again = resolve_instance(instance, ExpressionBudget(), [])
         assert again is not None
         return again
 
     is_kept = budget.keeps(built_values)
     for instance in matrix_instances:
         instance_diagnostics: list[Diagnostic] = []
-        document = resolved(instance, budget, instance_diagnostics)
+        document = resolve_instance(instance, budget, instance_diagnostics)
         if document is not None and not instance_diagnostics:
             matrix_values = {key: cursor.value for key, cursor in instance.values.items()}
             variant_id = "/".join(part for part in (environment, instance.id) if part)

@@ -9,10 +9,11 @@ from podplan.core.typing import NamedTuple
 from podplan.redaction.detection import find_text_secrets, merge_spans
 from podplan.redaction.secret_names import is_secret_field, is_secret_name
 
-# A key with its separator, and a list entry whose name is that of a secret.
+# A key with its separator, and a list entry whose name, possibly misspelt, is that of a secret.
 _KEY = compile_lazily(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")
 _NAMED_ENTRY = compile_lazily(
-    r"(?<![\w.$-])(?:name|key)[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?([A-Za-z_][\w.-]*)"
+    r"(?<![\w.$-])(?i:n[a-z]{0,5}|[a-z]{1,2}ame|key)[\"']?[ \t]{0,20}[:=]"
+    r"[ \t\[{]{0,20}[\"']?([A-Za-z_][\w.-]*)"
 )
 _LINE = compile_lazily(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _CONTENT = compile_lazily(r"[ \t]*(?:-[ \t]+)*")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
@@ -51,13 +52,58 @@ _BEARER = compile_lazily(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE
 _ASSIGNMENT = compile_lazily(
     r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}"
 )
-_OPTION = compile_lazily(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
-# Passwords of curl and sshpass, which have no name.
-_LOGIN = compile_lazily(
-    r"\b(?:curl\b[^\n;|&]{0,500}?\s(?:-u|--user)(?:=|[ \t]+)[\"']?[^\s\"':$]*:|sshpass[ \t]+-p[ \t]*)"
-    r"(?=[\"']?[^\s\"':$])"
+# An option or a setting before its value: --api-key …, configure set api_key …
+_OPTION = compile_lazily(
+    r"(?<![\w.$-])(?:--?|config(?:ure)?[ \t]+set[ \t]+|setenv[ \t]+)([A-Za-z_][\w.-]*)[ \t]+(?!-)"
 )
-_LOGIN_OPTIONS = frozenset({"-u", "--user", "-p"})
+# Programs to which a password is given without a name: what a script has before it.
+_GAP = r"(?:[ \t]|\\\n)"
+_WORDS = r"(?:[^\n;|&]|\\\n){0,500}?"
+_PLAIN = r"(?=[\"']?[^\s\"'$-])"  # no reference to a variable, and no option
+_LOGIN = compile_lazily(
+    r"(?<![\w.-])(?:"
+    + "|".join(
+        (
+            rf"curl\b{_WORDS}\s(?:-[A-Za-z]{{0,20}}[uU]{_GAP}*|--(?:proxy-)?user(?:=|{_GAP}+))"
+            r"[\"']?[^\s\"':$]*:(?=[\"']?[^\s\"':$])",
+            rf"sshpass{_GAP}+-p{_GAP}*{_PLAIN}",
+            rf"wandb{_GAP}+login\b{_WORDS}\s(?=[\"']?(?!-)[\w-]{{32}})",
+            rf"(?:docker|podman|nerdctl|buildah|skopeo|oras|az|helm{_GAP}+registry){_GAP}+login\b{_WORDS}\s-p"
+            rf"{_GAP}*=?{_PLAIN}",
+            rf"redis-cli\b{_WORDS}\s(?:-a|--pass){_GAP}+{_PLAIN}",
+            rf"mongo(?:sh|dump|restore|export|import)?{_GAP}{_WORDS}(?<=\s)-p{_GAP}+{_PLAIN}",
+            # The password follows -p at once; a word after a blank is the database.
+            rf"(?:mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?){_GAP}{_WORDS}(?<=\s)-p{_PLAIN}",
+            rf"mc{_GAP}+(?:alias{_GAP}+set|config{_GAP}+host{_GAP}+add)(?:{_GAP}+[^\s;|&]{{1,200}}){{3}}{_GAP}+"
+            rf"{_PLAIN}",
+            rf"(?:echo|printf){_GAP}+(?:-\w+{_GAP}+|[\"']%s(?:\\n)?[\"']{_GAP}+)*"
+            rf"(?=[\"']?[^\s\"'$|-][^\s\"'|]{{0,500}}[\"']?{_GAP}*\|"
+            rf"{_WORDS}(?:--password-stdin|--with-token|wandb{_GAP}+login|sudo{_GAP}+-S))",
+            r"machine\s{1,20}\S{1,200}\s{1,20}login\s{1,20}\S{1,200}\s{1,20}password\s{1,20}",
+        )
+    )
+    + ")"
+)
+_LOGIN_PROGRAMS = (
+    "curl",
+    "sshpass",
+    "login",
+    "redis-cli",
+    "mongo",
+    "mysql",
+    "mariadb",
+    "mc",
+    "sudo",
+    "machine",
+)
+# The key of a URL: a signature, or the path of a webhook.
+_URL_KEY = compile_lazily(
+    r"(?:[?&](?:sig|signature|x-(?:amz|goog)-signature)=(?=[\w%+/=-]{16})"
+    r"|://hooks\.slack\.com/(?:services|workflows)/(?=[\w/]{16})"
+    r"|://discord(?:app)?\.com/api/webhooks/(?=[\w/-]{16}))",
+    re.IGNORECASE,
+)
+_SEPARATOR = compile_lazily(r"[\s;|&\"']")
 _VALUE = compile_lazily(
     r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|[\"']([^\r\n]*)|(?:(?:bearer|basic|token)\s+)?([^\s\"']+)",
     re.IGNORECASE | re.DOTALL,
@@ -197,18 +243,41 @@ def _find_named_secrets(tree_node: _TreeNode) -> Iterator[Path]:
     """Yield the paths of values that this node assigns to names of secrets."""
     node, step, parent = tree_node
     if isinstance(node, list):
-        yield from ((*_build_path(tree_node), number) for number in _iter_option_values(node))
+        numbers = chain(_iter_option_values(node), _iter_login_words(node))
+        yield from ((*_build_path(tree_node), number) for number in numbers)
     if not isinstance(node, dict):
         return
     is_variable = parent is not None and parent[1] == "env"
-    if any(isinstance(name := node.get(key), str) and is_secret_name(name) for key in _ENTRY_NAME_FIELDS):
+    if name_fields := _find_secret_name_fields(node, is_variable):
         for key, value in node.items():
-            if key not in _ENTRY_NAME_FIELDS and (_is_value_field(key) or is_variable):
+            if key not in name_fields and (_is_value_field(key) or is_variable):
                 yield from ((*_build_path(tree_node), key, *path) for path in _iter_value_paths(value))
     is_secret_key = is_secret_name if step in _VARIABLE_FIELDS else is_secret_field
     for key, value in node.items():
         if isinstance(key, str) and is_secret_key(key):
             yield from ((*_build_path(tree_node), key, *path) for path in _iter_value_paths(value))
+
+
+def _find_secret_name_fields(node: dict[Any, Any], is_variable: bool) -> Collection[Any]:
+    """Return the fields that name an entry, if one of them contains the name of a secret.
+
+    In a variable, the field may have any name except that of the value.
+    """
+    proper_fields = [key for key in node if isinstance(key, str) and key.lower() in _ENTRY_NAME_FIELDS]
+    candidates = [key for key in node if not _is_value(key)] if is_variable else proper_fields
+    fields = [key for key in candidates if _contains_secret_name(node[key])]
+    return {*proper_fields, *fields} if fields else ()
+
+
+def _is_value(key: Any) -> bool:
+    return key == "valueFrom" or (_is_value_field(key) and not key.lower().startswith("var"))
+
+
+def _contains_secret_name(value: Any) -> bool:
+    if isinstance(value, dict) and not _is_misread_text(value):
+        return False
+    names = value if isinstance(value, dict | list) else [value]
+    return any(isinstance(name, str) and is_secret_name(name) for name in names)
 
 
 def _find_param_secrets(data: Any, names: Collection[str]) -> Iterator[Path]:
@@ -318,17 +387,19 @@ def _iter_option_values(words: Sequence[Any]) -> Iterator[int]:
             and _is_option(option)
             and not _is_option(value)
         ):
-            name = "password" if option in _LOGIN_OPTIONS and _logs_in(words, option, value) else option
-            yield from [number] if "=" not in option and is_secret(name, value) else []
+            yield from [number] if "=" not in option and is_secret(option, value) else []
 
 
-def _logs_in(words: Sequence[Any], option: str, value: str) -> bool:
-    """Whether a word contains a password for curl or sshpass."""
-    program = str(words[0]).rpartition("/")[2]
-    if program == "curl":
-        _, sign, password = value.partition(":")
-        return option != "-p" and sign == ":" and not is_displayable(password)
-    return program == "sshpass" and option == "-p"
+def _iter_login_words(words: Sequence[Any]) -> Iterator[int]:
+    """Yield the indexes of words that contain a password without a name: [sshpass, -p, …]."""
+    texts = [_SEPARATOR.sub("_", word) if isinstance(word, str) else "" for word in words]
+    command = " ".join(texts)
+    if not _may_log_in(command):
+        return
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    for match in _LOGIN.finditer(command):
+        if _find_value_span(command, match.end(), "authorization"):
+            yield bisect_right(starts, match.end()) - 1
 
 
 def _is_option(word: str) -> bool:
@@ -343,12 +414,15 @@ def find_text_secrets(text: str) -> list[tuple[int, int]]:
 def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
     """Yield the words of a command line that certainly contain a secret as text, each once."""
     of_options = set(_iter_option_values(words))
+    of_logins = set(_iter_login_words(words))
     for number, word in enumerate(words):
         is_script = "\n" in word or " " in word  # the value of -c contains a secret, and is none
         is_value = number in of_options and not _REFERENCE.fullmatch(word)
         is_value = is_value and not _is_secret_name(words, number)
         if is_value and not is_script:
             yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
+        elif number in of_logins:
+            yield Exposure(number, "the password of a login", (0, len(word)))
         elif found := next((one for one in _text_secrets(word) if one.what), None):
             yield Exposure(number, found.what, (found.start, found.end))
         elif is_value:
@@ -400,8 +474,8 @@ def _iter_private_keys(text: str) -> Iterator[tuple[int, int]]:
 
 def _iter_assigned_values(text: str) -> Iterator[_TextSecret]:
     """Yield the values that a text assigns to names of secrets."""
-    next_start = 0
     for name_pattern in (_ASSIGNMENT, _OPTION):
+        next_start = 0
         for match in name_pattern.finditer(text):
             is_secret_key = is_secret_field if match[0].rstrip().endswith(":") else is_secret_name
             if (
@@ -411,19 +485,20 @@ def _iter_assigned_values(text: str) -> Iterator[_TextSecret]:
             ):
                 yield span
                 next_start = span.end
-        next_start = 0
-    for name_pattern, what in (
+    for pattern, what in (
         (_BEARER, "the value of an Authorization header"),
         (_LOGIN, "the password of a login"),
+        (_URL_KEY, "the key of a URL"),
     ):
-        for match in name_pattern.finditer(text) if name_pattern is _BEARER or _may_log_in(text) else ():
+        next_start = 0
+        for match in pattern.finditer(text) if pattern is not _LOGIN or _may_log_in(text) else ():
             if match.end() >= next_start and (span := _find_value_span(text, match.end(), "authorization")):
                 yield span._replace(what=span.what and what)
                 next_start = span.end
 
 
 def _may_log_in(text: str) -> bool:
-    return "curl" in text or "sshpass" in text
+    return any(program in text for program in _LOGIN_PROGRAMS)
 
 
 def _find_value_span(text: str, position: int, name: str) -> _TextSecret | None:

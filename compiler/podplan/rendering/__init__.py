@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded
 from podplan.core.replica_groups import ReplicaGroup, expand_group, fold_group, require_expandable
-from podplan.core.typing import Any
+from podplan.core.typing import Any, NamedTuple
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.rendering.header import format_header
 from podplan.rendering.spool import Spool
@@ -19,7 +19,7 @@ from podplan.yaml.writer import emit_document
 class Output(ABC):
     """The text of plans, added one after the other; of a plan only its text is kept.
 
-    Errors about the text are raised in ``finished``, because findings are reported first.
+    Errors about the text are raised in ``finish``, because findings are reported first.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Output(ABC):
     def documents(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[str]:
         """Yield the YAML documents of a plan. Raises LimitExceeded: if the text is too long."""
 
-    def finished(self) -> Spool:
+    def finish(self) -> Spool:
         """Return the text of all plans. Raises LimitExceeded: if it is too long."""
         if self._failure is not None:
             raise self._failure
@@ -89,10 +89,10 @@ class Lowered(Output):
             return error.with_file(max(self._replicas, key=self._replicas.__getitem__))
         return None
 
-    def finished(self) -> Spool:
+    def finish(self) -> Spool:
         if (too_many := self._too_many()) is not None:
             raise too_many
-        return super().finished()
+        return super().finish()
 
 
 class Folded(Output):
@@ -107,7 +107,7 @@ class Names:
     """The names of CRs, which must be unique."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, ...], str] = {}
+        self._sources: dict[tuple[str, ...], _Source] = {}
 
     def add(self, plan: JobPlan) -> None:
         """Add the name of a CR. Raises UsageError: if another CR has the same name."""
@@ -115,13 +115,31 @@ class Names:
         named = identify_object(plan.cr.data)
         group = str(named["apiVersion"]).rpartition("/")[0]
         key = (group, *(str(named[part]) for part in ("kind", "namespace", "name")))
-        here = f"{plan.item.doc.name} ({plan.variant_id})" if plan.variant_id else plan.item.doc.name
-        if key in self._places and named["name"] is not None:
+        source = _Source(plan.item.doc.name, plan.variant_id or "", plan.environment)
+        first = self._sources.get(key)
+        if first is not None and named["name"] is not None:
+            remedy = "give them different names or namespaces"
+            if first.file == source.file and first.environment != source.environment:
+                remedy = (
+                    "render one environment at a time with -e NAME, each to a folder of its own with -o DIR,"
+                    f" or {remedy}"
+                )
             raise UsageError(
-                f"two results are both {named['kind']} {named['name']}: from {self._places[key]} and from"
-                f" {here}; give them different names or namespaces"
+                f"two results are both {named['kind']} {named['name']}: from {first.describe()} and from"
+                f" {source.describe()}; {remedy}"
             )
-        self._places[key] = here
+        self._sources[key] = source
+
+
+class _Source(NamedTuple):
+    """What a CR is rendered from."""
+
+    file: str
+    variant_id: str
+    environment: str
+
+    def describe(self) -> str:
+        return f"{self.file} ({self.variant_id})" if self.variant_id else self.file
 
 
 def render_cr(plan: JobPlan, settings: PipelineSettings) -> str:

@@ -15,8 +15,7 @@ from podplan.core.structural_diff import ABSENT, DiffRules, index_by_place, iter
 from podplan.core.typing import NamedTuple
 from podplan.kinds.common.gitops_tools import GITOPS_TOOLS
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
-from podplan.workspace import Loader
-from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.documents import RENDER_HEADER_PREFIX, ClassifiedDocument, classify_documents
 from podplan.workspace.files import (
     OutsideRoot,
     explain_invalid_path,
@@ -25,8 +24,8 @@ from podplan.workspace.files import (
     relative_to_root,
     to_user_path,
 )
+from podplan.workspace.loader import Loader
 
-HEADER_PREFIX = "# podplan: rendered from "
 # Line breaks, and characters that YAML does not allow.
 _INVALID_COMMENT_CHARACTER = compile_lazily(
     "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -49,7 +48,7 @@ def format_header(plan: JobPlan, settings: PipelineSettings) -> str:
     words += ["--gitops", settings.gitops_tool] if settings.gitops_tool != "none" else []
     for key, value in settings.param_values.items():
         words += ["--set", f"{key}={value}"]
-    return HEADER_PREFIX + " ".join(map(_quote_word, words)) + "\n"
+    return RENDER_HEADER_PREFIX + " ".join(map(_quote_word, words)) + "\n"
 
 
 def _quote_word(word: str) -> str:
@@ -68,12 +67,12 @@ def parse_header(item: ClassifiedDocument) -> RenderHeader | None:
     """
     source = item.doc.source
     lines = source.header if source is not None and is_in_repository(item.doc.name) else []
-    line = next((line for line in lines if line.startswith(HEADER_PREFIX)), None)
+    line = next((line for line in lines if line.startswith(RENDER_HEADER_PREFIX)), None)
     if line is None:
         return None
     from podplan.launchers.quoting import resplit_line
 
-    resplit = resplit_line(line.removeprefix(HEADER_PREFIX))
+    resplit = resplit_line(line.removeprefix(RENDER_HEADER_PREFIX))
     if resplit.error or resplit.operator or not resplit.words:
         return None
     file, *flags = (word.text for word in resplit.words)

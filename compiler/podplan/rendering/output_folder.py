@@ -15,10 +15,10 @@ from podplan.kinds.registry import resource_label
 from podplan.kubernetes.accessors import get_mapping
 from podplan.pipeline import JobPlan, PipelineSettings
 from podplan.rendering import render_cr
-from podplan.rendering.header import HEADER_PREFIX, find_source_error, parse_header, plan_from_source
+from podplan.rendering.header import find_source_error, parse_header, plan_from_source
 from podplan.rendering.spool import Texts
-from podplan.workspace import Loader
-from podplan.workspace.documents import classify_documents
+from podplan.workspace.documents import RENDER_HEADER_PREFIX, classify_documents
+from podplan.workspace.loader import Loader
 from podplan.workspace.output_folder import FolderEntry
 from podplan.yaml import parse_yaml
 from podplan.yaml.writer import emit_document
@@ -96,7 +96,7 @@ class Files:
 
 def describe_source(text: str) -> str:
     """Return the source in the header of a rendered text, such as ``jobs/a.yaml -e prod``."""
-    return text.partition("\n")[0].removeprefix(HEADER_PREFIX)
+    return text.partition("\n")[0].removeprefix(RENDER_HEADER_PREFIX)
 
 
 def is_owned_file(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The result of ``podplan migrate --to``: what became of each field, and what differs for the processes."""
+"""The result of ``podplan migrate --to``: the conversion of each field, and differences of the processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.report.sanitization import escape_text
 
 if TYPE_CHECKING:
     from podplan.tools.migrator.conversions import FileConversion, JobConversion
-    from podplan.tools.migrator.process_comparison import Aspect, Comparison
+    from podplan.tools.migrator.process_comparison import Aspect, ProcessComparison
 
 OUTCOMES = {"lost": "to do", "changed": "changed", "same": "note"}
 TITLES = {
@@ -67,8 +67,8 @@ def _describe_job(job: JobConversion) -> str:
     return f"{job.old_name} → {job.new_name}"
 
 
-def select_aspects(comparison: Comparison, group: str) -> list[Aspect]:
-    """Return what differs of a group, and the counts, which are shown in any case."""
+def select_aspects(comparison: ProcessComparison, group: str) -> list[Aspect]:
+    """Return the aspects of a group that differ, and the counts, which are always shown."""
     return [
         one
         for one in comparison.aspects
@@ -169,7 +169,7 @@ def _iter_markdown(conversion: FileConversion) -> Iterator[str]:
         yield ""
 
 
-def _iter_markdown_comparison(comparison: Comparison) -> Iterator[str]:
+def _iter_markdown_comparison(comparison: ProcessComparison) -> Iterator[str]:
     for warning in comparison.warnings:
         yield f"**Warning:** {escape_markdown(warning)}"
         yield ""

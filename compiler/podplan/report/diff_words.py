@@ -90,10 +90,13 @@ def format_recreation(diff: Diff) -> str:
         return ""
     keeps = "job keeps what it has" if len(jobs) == 1 else "jobs keep what they have"
     text = f"until then the running {keeps}"
-    later = sum(job.gpus.more for job in jobs)
+    at_once = sum(job.gpus_on_merge for job in jobs)
+    later = sum(job.gpus.more for job in jobs) - at_once
     now = diff.impact.gpus.more - later
-    split = f": {now:+} GPU{'' if abs(now) == 1 else 's'} on merge, {later:+} only after re-creation"
-    return text + (split if later else "")
+    if not later and not at_once:
+        return text
+    rest = f", {later:+} only after re-creation" if later else ""
+    return f"{text}: {now:+} GPU{'' if abs(now) == 1 else 's'} on merge{rest}"
 
 
 def format_gpu_hours(gpu_seconds: Count) -> str:

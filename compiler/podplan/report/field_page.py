@@ -16,6 +16,7 @@ from podplan.report.lowering_map import FieldLowering, LoweredField, find_field_
 from podplan.report.terminal_style import BOLD, PLAIN, Style
 from podplan.schema import catalog
 from podplan.schema.fields import (
+    TYPE_LIMITS,
     collect_bounds,
     collect_choices,
     collect_extra_words,
@@ -86,17 +87,19 @@ def render_page(data: Mapping[str, Any], style: Style = PLAIN) -> str:
     if data["orOneOf"]:
         lines += _indent_text(f"or one of: {', '.join(map(_format_value, data['orOneOf']))}", style)
     for key, label in _LIMIT_LABELS.items():
-        if key in data:
+        if key in data and data[key] not in TYPE_LIMITS:
             lines += _indent_text(f"{label}: {_format_value(data[key])}", style)
     if data["alsoIn"]:
         lines += _indent_text(f"also a field of: {', '.join(data['alsoIn'])}", style)
     lines += [*_render_lowering(data, style), *_render_fields(data["fields"], style)]
+    for example in data.get("examples", ()):
+        lines += ["", style.paint("example:", BOLD), *_render_example(example)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _render_lowering(data: Mapping[str, Any], style: Style) -> Iterator[str]:
     if data["becomes"]:
-        yield from ("", style.paint("what becomes of it:", BOLD))
+        yield from ("", style.paint("sets:", BOLD))
     for behaviors, parts in groupby(data["becomes"][:MAX_LOWERED_FIELDS], key=lambda part: part["facts"]):
         for part in parts:
             yield from _indent_text(f"{part['kind']} {part['path']}", style)
@@ -106,7 +109,7 @@ def _render_lowering(data: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield from _indent_text(
             f"and {len(data['becomes']) - MAX_LOWERED_FIELDS} more (--format json)", style
         )
-    for key, heading in (("otherwise", "where it is not written:"), ("facts", "what is known of it:")):
+    for key, heading in (("otherwise", "if it is not set:"), ("facts", "related behaviours:")):
         if data[key]:
             yield from ("", style.paint(heading, BOLD))
         for behavior in data[key]:
@@ -136,6 +139,16 @@ def _render_fields(entries: Iterable[Mapping[str, str]], style: Style) -> Iterat
         wrapped = style.wrap_text(entry["description"], len(head), width + 4)
         yield (head + wrapped[0]).rstrip()
         yield from wrapped[1:]
+
+
+def _render_example(example: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
+    """Render an example as YAML, with the fields of its spec on one line each."""
+    for name, value in example.items():
+        if name == "spec":
+            yield f"{indent}{name}:"
+            yield from _render_example(value, f"{indent}  ")
+        else:
+            yield f"{indent}{name}: {_format_value(value)}"
 
 
 def _indent_text(text: str, style: Style, indent: int = 2) -> list[str]:
@@ -181,6 +194,7 @@ def _build_field_entry(kind: str, steps: list[str], versions: Versions) -> dict[
         "otherwise": [_build_behavior_entry(fact) for fact in lowering.default_behaviors],
         "facts": [_build_behavior_entry(fact) for fact in lowering.mentioning_behaviors],
         "fields": _list_subfields(kind, steps, versions),
+        **({"examples": kind_schema["examples"]} if "examples" in kind_schema and not path else {}),
     }
 
 

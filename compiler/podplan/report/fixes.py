@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from podplan.core.findings import Edit, Fix
+from podplan.core.findings import Edit, Finding, Fix
 from podplan.core.text_diff import iter_unified_diff
 from podplan.core.typing import TYPE_CHECKING, NamedTuple
 from podplan.report.code_frame import clip_line, compute_reach
-from podplan.report.sanitization import escape_text, escape_workflow_commands
+from podplan.report.sanitization import escape_text, escape_workflow_commands, truncate_text
 from podplan.report.terminal_style import PLAIN, Style
 from podplan.yaml import parse_yaml, redact_source
 
 if TYPE_CHECKING:
     from podplan.tools.fixer import FixResult
 
+MAX_LISTED_FIXES = 50
 ADDED_STYLE, REMOVED_STYLE, HUNK_STYLE = "32", "31", "36"
 
 
@@ -74,7 +75,8 @@ def _select_colour(line: str) -> str:
 
 
 def format_fix_summary(fix_result: FixResult, written: bool) -> str:
-    """Return "fixed 3 findings in 2 files", a line for each file not shown, and each withdrawn fix."""
+    """Return "fixed 3 findings in 2 files", a line for each of them if they are written, for each file not
+    shown, and for each withdrawn fix."""
     fixed_count, file_count = len(fix_result.fixed), len(fix_result.texts)
     verb = "fixed" if written else "would fix"
     count_text = (
@@ -82,6 +84,8 @@ def format_fix_summary(fix_result: FixResult, written: bool) -> str:
         f" file{'' if file_count == 1 else 's'}"
     )
     lines = [f"{verb} {count_text}" if fixed_count else "nothing to fix"]
+    if written:
+        lines += _list_fixes(fix_result.fixed)
     hidden = [] if written else sorted(fix_result.texts.keys() - fix_result.shown.keys())
     lines += [
         escape_text(f"{file} would change; its lines are not shown, since it holds a Secret")
@@ -94,17 +98,56 @@ def format_fix_summary(fix_result: FixResult, written: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _list_fixes(fixed: Sequence[Finding]) -> list[str]:
+    """Return a line for each fix: FILE:LINE, the rule, and what the fix did."""
+    listed = sorted(fixed, key=lambda finding: (finding.location.file, finding.location.line))
+    lines = [
+        escape_text(f"{one.location.file}:{one.location.line} {one.rule} {truncate_text(one.fix.title)}")
+        for one in listed[:MAX_LISTED_FIXES]
+        if one.fix is not None
+    ]
+    more = len(listed) - MAX_LISTED_FIXES
+    return [*lines, f"… and {more} more"] if more > 0 else lines
+
+
 def preview_fix(fix: Fix, texts: Mapping[str, list[str]], width: int) -> list[ChangedLine]:
     """Return the lines that a fix changes, clipped around the change to what fits into ``width`` columns.
 
     Empty if the text of a file is not available.
     """
     changed_lines: list[ChangedLine] = []
-    for edit in fix.edits:
+    for edit in _join_edits(fix.edits, texts, width):
         lines = texts.get(edit.file, [])
         if edit.end_line <= len(lines):
             changed_lines += _compute_changed_lines(edit, lines, width)
     return changed_lines
+
+
+def _join_edits(edits: Iterable[Edit], texts: Mapping[str, list[str]], width: int) -> list[Edit]:
+    """Join edits that meet on a line, so that it is shown once as it will be.
+
+    Edits that are too far apart for one preview stay apart.
+    """
+    joined: list[Edit] = []
+    for edit in sorted(edits, key=lambda edit: (edit.file, edit.start, edit.end)):
+        last = joined[-1] if joined else None
+        lines = texts.get(edit.file, [])
+        if (
+            last is not None
+            and last.file == edit.file
+            and last.end_line == edit.line <= len(lines)
+            and edit.start - last.end <= compute_reach(width)
+        ):
+            between = lines[edit.line - 1][last.end_column - 1 : edit.column - 1]
+            joined[-1] = last._replace(
+                end_line=edit.end_line,
+                end_column=edit.end_column,
+                end=edit.end,
+                text=f"{last.text}{between}{edit.text}",
+            )
+        else:
+            joined.append(edit)
+    return joined
 
 
 def _compute_changed_lines(edit: Edit, lines: list[str], width: int) -> list[ChangedLine]:

@@ -1,4 +1,4 @@
-"""What is known of the cluster, as text and for machines."""
+"""The facts about the cluster, as text and for machines."""
 
 from __future__ import annotations
 

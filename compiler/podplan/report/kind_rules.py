@@ -54,7 +54,7 @@ def render_text(kind: GroupVersionKind, rows: Sequence[Mapping[str, Any]]) -> st
 
 
 def _describe_traits(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The meanings of the traits because of which rules do not apply."""
+    """Describe the traits because of which rules do not apply."""
     used = {trait for row in rows for trait in (*row["lacks"], *row["unwanted"])}
     width = max((len(trait) for trait in used), default=0)
     return [f"  {trait:{width}} {text}" for trait, text in TRAITS.items() if trait in used]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.lowering_options import iter_behaviors as known_facts
@@ -115,7 +115,7 @@ def _load_behaviors() -> dict[str, Behavior]:
 def _load_table() -> dict[str, dict[str, Any]]:
     """Load the table, with its fields without brackets."""
     table: dict[str, dict[str, Any]] = {}
-    for kind, rows in json.loads(bundled.read_bundled_file("schemas", "lowered-fields.json")).items():
+    for kind, rows in json.loads(package_data.read_bundled_file("schemas", "lowered-fields.json")).items():
         for field, row in rows.items():
             merged_row = table.setdefault(kind, {}).setdefault(_strip_brackets(field), {})
             for key, entries in row.items():

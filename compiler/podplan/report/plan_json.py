@@ -36,6 +36,7 @@ def _build_job(job: PlannedJob, is_compared: bool) -> dict[str, Any]:
         "verdict": job.verdict,
         "message": job.message,
         "errors": list(job.errors),
+        **({"workloads": job.workloads} if job.workloads > 1 else {}),
         "pods": job.pods,
         "gpus": job.gpus,
         "gpuHours": round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None else None,

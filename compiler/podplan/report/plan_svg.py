@@ -1,4 +1,4 @@
-"""A picture of a plan: a bar for each quota of a queue, with what its admitted jobs request together."""
+"""A picture of a plan: a bar for each quota of a queue, with the total requests of its admitted jobs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def render(plan: Plan) -> str:
 
 
 def _render_bar(line: QuotaLine, y: int) -> list[str]:
-    """A row: flavor and resource, the quota with what can be borrowed, and what is requested of it."""
+    """Render a row: flavor and resource, the quota with the borrowing limit, and the requests."""
     scale = _BAR_WIDTH / max(line.maximum, line.used, 1)
     top = y - 11
     own, most = line.nominal * scale, line.maximum * scale

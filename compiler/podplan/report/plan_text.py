@@ -20,7 +20,7 @@ _INDENT = " " * 15
 
 
 def render(plan: Plan, style: Style = PLAIN) -> str:
-    """Render the totals, the jobs in the order of their files, and what they ask of the queues together."""
+    """Render the totals, the jobs in the order of their files, and their total requests by queue."""
     head = [f"plan    {words.format_totals(plan)}"]
     if plan.base:
         head.append(escape_text(f"change  {words.format_changes(plan)}"))
@@ -49,7 +49,7 @@ def _render_job(job: PlannedJob, style: Style) -> list[str]:
 
 
 def _render_quotas(plan: Plan) -> list[str]:
-    """One part for each ClusterQueue, with a line for each flavor and resource."""
+    """Render a block for each ClusterQueue, with a line for each flavor and resource."""
     parts: list[str] = []
     for queue in dict.fromkeys(line.queue for line in plan.quotas):
         lines = [line for line in plan.quotas if line.queue == queue]

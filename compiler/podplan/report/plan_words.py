@@ -45,7 +45,7 @@ def describe_change(job: PlannedJob) -> str:
 
 
 def count_gpu_hours(job: PlannedJob) -> float | None:
-    """Return the most GPU-hours that a job can take; None for one without GPUs or deadline."""
+    """Return the maximum GPU-hours of a job; None without GPUs or a deadline."""
     return round(job.gpus * job.seconds / 3600, 2) if job.seconds is not None and job.gpus else None
 
 
@@ -57,7 +57,8 @@ def name_job(job: PlannedJob) -> str:
 
 def format_size(job: PlannedJob) -> str:
     """Return Pods and GPUs of a job: "9 Pods, 8 GPUs"."""
-    parts = [format_count(job.pods, "Pod")] if job.pods else []
+    each = f" in {job.workloads} workloads, each decided by itself" if job.workloads > 1 else ""
+    parts = [format_count(job.pods, "Pod") + each] if job.pods else []
     parts += [format_count(job.gpus, "GPU")] if job.gpus else []
     hours = count_gpu_hours(job)
     parts += [f"at most {format_hours(hours)} GPU-hours"] if hours else []
@@ -88,7 +89,7 @@ def format_queue(job: PlannedJob) -> str:
 
 
 def format_places(job: PlannedJob) -> str:
-    """Return where a job is written, and where what decides about it is."""
+    """Return the location of a job, and the location of the object that decides about it."""
     places = dict.fromkeys(_format_location(one) for one in (job.location, job.place) if one is not None)
     return ", ".join(places)
 
@@ -98,7 +99,7 @@ def _format_location(location: Location) -> str:
 
 
 def format_quota(line: QuotaLine) -> str:
-    """Return what jobs request of a quota: "24 of 16, 32 with borrowing"."""
+    """Format the requests for a quota: "24 of 16, 32 with borrowing"."""
     requested, nominal, maximum = (
         format_amount(line.resource, amount) for amount in (line.used, line.nominal, line.maximum)
     )
@@ -107,7 +108,7 @@ def format_quota(line: QuotaLine) -> str:
 
 
 def describe_shortage(line: QuotaLine) -> str:
-    """Return what the jobs of a quota mean together, "" if they fit."""
+    """Describe by how much the jobs exceed a quota, "" if they fit."""
     if line.used <= line.nominal:
         return ""
     if line.used <= line.maximum and line.shortage is not None:

@@ -11,13 +11,15 @@ from podplan.report.sanitization import escape_text, truncate_text
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
 
 
-def render_text(outcome: SuiteOutcome, coverage: bool) -> str:
-    """Render a line for each failure with its diff, written files, coverage if requested, and a summary."""
+def render_text(outcome: SuiteOutcome, coverage: bool, has_summary: bool = True) -> str:
+    """Render a line for each failure with its diff, written files, coverage and a summary if requested."""
     lines = [line for failure in outcome.failures for line in _format_failure(failure)]
     lines += (f"{file}: written" for file in outcome.written)
     if coverage:
         lines += (_format_coverage(tested) for tested in outcome.covered_items)
-    return "".join(f"{escape_text(truncate_text(line))}\n" for line in [*lines, _format_summary(outcome)])
+    if has_summary:
+        lines.append(_format_summary(outcome))
+    return "".join(f"{escape_text(truncate_text(line))}\n" for line in lines)
 
 
 def render_json(outcome: SuiteOutcome, coverage: bool) -> str:

@@ -15,7 +15,7 @@ SCOPE_TEXTS = {
     "profile": "profiles",
     "cr": "CRs",
     "lowered": "lowered objects",
-    "job": "what a CR lowers to, taken together",
+    "job": "the lowered job as a whole",
     "set": "all jobs together",
     "variants": "all variants of a profile together",
 }
@@ -64,10 +64,10 @@ def render_rules_table(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rul
     ]
     builtin_rows = [f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary} |" for rule in builtin]
     return (
-        "# Rules\n\nMade by `make policies` from the files in `policies/`.\n\n"
-        "| code | name | severity | what it says |\n|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
-        "## Rules of reading and of the schemas\n\n"
-        "| code | name | severity | what it says |\n|---|---|---|---|\n" + "\n".join(builtin_rows) + "\n"
+        "# Rules\n\n`make policies` generates this page from the files in `policies/`.\n\n"
+        "| code | name | severity | summary |\n|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
+        "## Rules of the parser, the schemas and profiles\n\n"
+        "| code | name | severity | summary |\n|---|---|---|---|\n" + "\n".join(builtin_rows) + "\n"
     )
 
 
@@ -90,8 +90,7 @@ def _format_properties(data: Mapping[str, Any]) -> str:
     is_exported = isinstance(data.get("admission"), dict) and not data.get("preview")
     details += "; exported for the API server" if is_exported else ""
     return (
-        f"**{_format_severity(data)}**, {data['basis']}; looks at {scope_text}{kinds}; preset"
-        f" {preset}{details}"
+        f"**{_format_severity(data)}**, {data['basis']}; checks {scope_text}{kinds}; preset {preset}{details}"
     )
 
 
@@ -103,11 +102,13 @@ def _format_aliases(data: Mapping[str, Any]) -> str:
 
 def _format_proof(proof: Mapping[str, str]) -> str:
     case_path = f"{CASES_PATH}/{proof['case']}"
-    return f"Run for real: {proof['shows']} ([{proof['case']}]({case_path}))."
+    return f"Verified with real launchers: {proof['shows']} ([{proof['case']}]({case_path}))."
 
 
 def _render_example(example: Mapping[str, Any]) -> str:
-    verdict = {"bad": "Found", "good": "Fine", "near": "Fine, though close"}[example["verdict"]]
+    verdict = {"bad": "Reported", "good": "Not reported", "near": "Not reported, though similar"}[
+        example["verdict"]
+    ]
     objects = example.get("objects") or [example["object"]]
     file_texts = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
     text = "---\n".join((*(emit_document(entry) for entry in objects), *file_texts))

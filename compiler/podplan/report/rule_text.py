@@ -17,7 +17,7 @@ from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITY_STYLES, St
 from podplan.yaml.writer import emit_document
 
 NEED_TEXTS = {"inventory": "a ClusterInventory", "base": "a revision to compare with (--base)"}
-VERDICT_TEXTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
+VERDICT_TEXTS = {"bad": "reported", "good": "not reported", "near": "not reported, though similar"}
 
 
 def render_json(data: Mapping[str, Any]) -> str:
@@ -105,7 +105,7 @@ def render_text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bo
             lines += ["", style.paint(f"{title}:", BOLD)]
             lines += [line for part in paragraphs for line in _wrap_text(part, style)]
     lines += _render_examples(data.get("examples", []), data["code"], style, every_example)
-    lines += ["", style.paint("to configure and to silence:", BOLD)]
+    lines += ["", style.paint("to configure and to suppress:", BOLD)]
     lines += [f"  {line}" for line in data["configure"]]
     if data.get("links"):
         lines += ["", style.paint("links:", BOLD), *(f"  {link}" for link in data["links"])]
@@ -118,15 +118,13 @@ def _format_properties(data: Mapping[str, Any]) -> str:
     kinds = f" ({', '.join(data['kinds'])})" if data["kinds"] else ""
     preview = ", preview" if data["preview"] else ""
     needs = "".join(f"; needs {NEED_TEXTS[need]}" for need in data["needs"])
-    return (
-        f"basis: {data['basis']}; looks at {data['looksAt']}{kinds}; preset {data['preset']}{preview}{needs}"
-    )
+    return f"basis: {data['basis']}; checks {data['looksAt']}{kinds}; preset {data['preset']}{preview}{needs}"
 
 
 def _format_section(key: str, data: Mapping[str, Any]) -> list[str]:
     value = data.get(key)
     if key == "proof" and value:
-        return [f"run for real: {value['shows']} (case {value['case']})"]
+        return [f"verified with real launchers: {value['shows']} (case {value['case']})"]
     if key == "help":
         kinds = [f"{kind}: {said}" for kind, said in data.get("helpFor", {}).items()]
         return [*([value] if value else []), *kinds]

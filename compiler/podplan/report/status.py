@@ -10,7 +10,7 @@ from podplan.core.findings import Path, to_json_pointer
 from podplan.core.path_syntax import format_path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.typing import Any
-from podplan.tools.status.observed_job import Decision
+from podplan.tools.status.observed_job import ControllerDecision
 from podplan.tools.status.replicas import format_replicas
 from podplan.tools.status.result import ReplicaTransition, StatusResult
 from podplan.tools.status.serializer import build_status
@@ -65,7 +65,7 @@ def _build_replica(transition: ReplicaTransition) -> dict[str, Any]:
     }
 
 
-def _build_decision(cr: TracedDocument, decision: Decision) -> dict[str, Any]:
+def _build_decision(cr: TracedDocument, decision: ControllerDecision) -> dict[str, Any]:
     return {
         "topic": decision.topic,
         "text": decision.text,
@@ -132,7 +132,7 @@ def _format_waiting(result: StatusResult) -> list[str]:
     ]
 
 
-def _format_decision(cr: TracedDocument, decision: Decision) -> list[str]:
+def _format_decision(cr: TracedDocument, decision: ControllerDecision) -> list[str]:
     source_location = _find_source_location(cr, decision.path)
     location_text = (
         f"{source_location['file']}:{source_location['line']}:{source_location['column']} "
@@ -177,8 +177,8 @@ def _format_assumed(result: StatusResult) -> list[str]:
     assumed_replicas = [one.observed for one in result.replicas if not one.observed.is_declared]
     return (
         [
-            f"{format_replicas(assumed_replicas)}: taken to be {assumed_replicas[0].phase} (--others), for no"
-            " state is given"
+            f"{format_replicas(assumed_replicas)}: assumed to be {assumed_replicas[0].phase} (--others),"
+            " because no state is given"
         ]
         if assumed_replicas
         else []

@@ -15,7 +15,7 @@ from podplan.core.wording import format_count
 from podplan.lint.analysis.process_variables import VariableSetting
 from podplan.redaction.redactor import REDACTED_NOTICE, Redactor, build_redactor, redact_data
 from podplan.redaction.secret_objects import has_secret_kind
-from podplan.tools.value_search import Answer, format_group_name
+from podplan.tools.value_search import Answer, build_group_document, format_group_name
 
 MAX_VALUE_LENGTH = 100
 MAX_FIRST_VALUE_LENGTH = 1_000
@@ -141,7 +141,7 @@ def _render_setting(setting: VariableSetting) -> list[str]:
         f"    [documented] {setting.evidence}",
     ]
     if setting.overridden_path is not None:
-        place = DocumentPath(group_doc, setting.overridden_path)
+        place = DocumentPath(build_group_document(setting.group), setting.overridden_path)
         lines.append(f"    overrides {_format_place(place)}: {_format_value(*place, secrets)}")
     shown: dict[str, None] = {}
     for place in setting.count_sources or (DocumentPath(group_doc, setting.launcher_path),):
@@ -189,7 +189,11 @@ def _build_entry(answer: Answer) -> dict[str, Any]:
         secrets = _build_redactor(steps)
         return {"steps": [_build_step(step, secrets) for step in steps]}
     secrets = build_redactor([setting.group.doc.data])
-    overridden = [DocumentPath(setting.group.doc, setting.overridden_path)] if setting.overridden_path else []
+    overridden = (
+        [DocumentPath(build_group_document(setting.group), setting.overridden_path)]
+        if setting.overridden_path
+        else []
+    )
     return {
         "steps": [],
         "processVariable": {

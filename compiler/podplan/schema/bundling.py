@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kinds.registry import COMPILED_KINDS, KIND_NAMES, OPERATOR_VERSIONS, GroupVersionKind, load_spec
@@ -37,7 +37,7 @@ def load_schema_file(name: str) -> Schema:
 
     Raises FileNotFoundError: if it is missing.
     """
-    schema: Schema = json.loads(bundled.read_bundled_file("schemas", f"{name}.json"))
+    schema: Schema = json.loads(package_data.read_bundled_file("schemas", f"{name}.json"))
     if name == "JobProfile":
         job = schema["$defs"]["spec"]["properties"]["job"]
         del job["enum"]
@@ -78,7 +78,7 @@ def load_version_schema(name: str, changes_file: str) -> Schema:
     The changes are schemas by JSON Pointer; null removes the field.
     """
     schema = bundle_schema(load_schema_file(name))
-    changes = json.loads(bundled.read_bundled_file("schemas", "versions", f"{changes_file}.json"))
+    changes = json.loads(package_data.read_bundled_file("schemas", "versions", f"{changes_file}.json"))
     for pointer, changed in changes.items():
         *steps, last = pointer.split("/")[1:]
         node = schema
@@ -166,7 +166,11 @@ def bundle_schema(schema: Schema, load_definition: Callable[[str], Schema] | Non
             return [embed(entry, prefix) for entry in node]
         if not isinstance(node, dict):
             return node
-        rest = {key: embed(below, prefix) for key, below in node.items() if key not in ("$ref", "$defs")}
+        rest = {
+            key: embed(below, prefix) if isinstance(below, dict | list) else below
+            for key, below in node.items()
+            if key not in ("$ref", "$defs")
+        }
         reference = node.get("$ref")
         return {**embed_reference(reference, prefix), **rest} if isinstance(reference, str) else rest
 

@@ -11,6 +11,8 @@ from podplan.core.typing import Any
 
 Schema = Mapping[str, Any]
 _COMBINING = ("allOf", "anyOf", "oneOf", "then", "else")
+# The least and the greatest int32 and int64, by which a schema states the type and no limit.
+TYPE_LIMITS = (-(2**31), 2**31 - 1, -(2**63), 2**63 - 1)
 
 
 def find_schemas_at(root_schema: Schema, steps: Iterable[str | int]) -> list[Schema]:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from podplan.core.findings import Diagnostic
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
-from podplan.core.wording import add_article
-from podplan.kinds.common.profile import join_words
+from podplan.core.wording import add_article, join_words
 from podplan.kinds.registry import (
     KINDS_BY_NAME,
     GroupVersionKind,

@@ -26,11 +26,13 @@ from podplan.kubernetes.messages import (
 from podplan.kubernetes.names import format_value
 from podplan.schema.errors import NOT_JSON, UNKNOWN_FIELD_KEYWORDS, SchemaError, to_list
 from podplan.schema.old_spellings import find_old_spelling, find_old_value_note
+from podplan.schema.profile_words import find_profile_field, get_first_step
 from podplan.schema.schema_paths import Schema, follow_reference
 
 MAX_REPORTED = 100
 MAX_LISTED = 8
 
+_PROFILE_KIND = "JobProfile"
 _DROPPED_FIELD_HELP = "the API server drops unknown fields; kubectl rejects them, other clients do not warn"
 
 
@@ -147,6 +149,19 @@ def _report_unknown_fields(
             message = f'unknown field "{name}"; it belongs in {section}'
             help_text = f"write it as {section}.{name}"
             yield _ReportedDiagnostic(diagnostic._replace(message=message, help=help_text, fix=None))
+            continue
+        profile_field = (
+            find_profile_field(name, known_fields, schema_error.path) if kind == _PROFILE_KIND else ""
+        )
+        if profile_field:
+            message = f'unknown field "{name}"; write {profile_field} instead'
+            step = get_first_step(profile_field)
+            section = "" if step == "metadata" else "spec."
+            help_text = f"podplan explain JobProfile.{section}{step} says what it takes"
+            yield _ReportedDiagnostic(
+                diagnostic._replace(message=message, help=help_text, fix=None),
+                replaced_field=(*schema_error.path, step),
+            )
             continue
         old_spelling = find_old_spelling(kind, diagnostic.path)
         replaced_field = old_spelling.replaced_field if old_spelling else suggest_field(name, known_fields)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from podplan.core import bundled
+from podplan.core import package_data
 from podplan.core.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
@@ -73,7 +73,7 @@ def find_current_kind(kind: str) -> str:
 
 @cache
 def _load_table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(bundled.read_bundled_file("schemas", "old-spellings.json"))
+    table: dict[str, Any] = json.loads(package_data.read_bundled_file("schemas", "old-spellings.json"))
     return table
 
 

@@ -15,7 +15,7 @@ from podplan.core.findings import Edit, Finding, Fix, Severity
 from podplan.core.typing import NamedTuple
 from podplan.pipeline import PipelineSettings
 from podplan.redaction.redactor import redact_spans
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 
 MAX_PASSES = 20
 FORM_RULE_PREFIXES = ("YAML", "SCHEMA", "PROF0")
@@ -48,10 +48,11 @@ def fix_files(
 ) -> FixResult:
     """Fix the files that ``paths`` match, as far as possible. Raises what ``check_files`` raises."""
 
-    def checked(texts: FileTexts) -> CheckResult:
-        return check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude, watch)
+    def check_texts(texts: FileTexts) -> CheckResult:
+        reader = Loader(exclude=exclude, unsaved_texts=texts, named_files=paths)
+        return check_files(paths, settings, reader, exclude, watch)
 
-    return fix_texts(checked, unsafe)
+    return fix_texts(check_texts, unsafe)
 
 
 def fix_texts(check_texts: CheckTexts, unsafe: bool) -> FixResult:
@@ -74,13 +75,13 @@ def fix_texts(check_texts: CheckTexts, unsafe: bool) -> FixResult:
             break
         before = dict(result.original_texts) | before
 
-        def tried(
+        def try_fixes(
             fixes: Sequence[Finding], texts: FileTexts = texts, result: CheckResult = result
         ) -> CheckResult | str:
             after = check_texts({**texts, **_apply_edits(fixes, result.original_texts)})
             return _find_failure(fixes, result, after) or after
 
-        chosen, after = _keep_successful(chosen, [], result, tried, withdrawn)
+        chosen, after = _keep_successful(chosen, [], result, try_fixes, withdrawn)
         if chosen:  # conflicts with other fixes may be resolved now
             withdrawn.clear()
         texts = texts | _apply_edits(chosen, result.original_texts)
@@ -179,7 +180,7 @@ def _redact_fix(finding: Finding) -> Finding:
 def _find_failure(chosen: Sequence[Finding], before: CheckResult, after: CheckResult) -> str:
     """Return why the fixes fail, or "": a finding remains, or there is a new error.
 
-    A document whose form is fixed is checked further than before: findings elsewhere in it are not new.
+    After a fix of a schema error more of the document is checked: findings elsewhere in it are not new.
     """
     old_counts, new_counts = _count_findings(before), _count_findings(after)
     for (rule, file), number in Counter((found.rule, found.location.file) for found in chosen).items():

@@ -1,4 +1,4 @@
-"""Finds the value that somebody asks for: a field of a CR or of a lowered object, or a variable."""
+"""Finds the value of a question: a field of a CR or of a lowered object, or a variable."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from podplan.core.replica_groups import (
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import NamedTuple
 from podplan.kinds.registry import resource_label
+from podplan.kinds.suspension import explain_missing_pods
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.process_variables import PROCESS_VARIABLES
 from podplan.lint.analysis.process_variables import (
@@ -31,13 +32,13 @@ from podplan.lint.analysis.process_variables import (
 from podplan.lint.analysis.training import iter_env
 from podplan.pipeline import JobPlan, PipelineSettings
 
-# What a program of a training may read, so that nobody takes it for a misspelt name.
+# Variables that training programs may read, so that they are not reported as misspelt.
 KNOWN_VARIABLES = frozenset(name for variables in PROCESS_VARIABLES.values() for name in variables)
 MAX_NAMES = 20  # of objects or variables in a message
 # A JSON Pointer may follow the name after a space, as in the line "= lowered:" of a finding.
 _OBJECT_PATTERN = compile_lazily(r"([A-Za-z]\w*)/([^:\s]+)(?:\s+(?=/)|:?)(.*)")
 _RANGE_PATTERN = compile_lazily(r"\{(\d{1,9})\.\.(\d{1,9})\}")
-# What the API server appends to the names of the Pods of a Job.
+# The suffix that the API server appends to the names of the Pods of a Job.
 _UID_SUFFIX = compile_lazily(r"-[0-9a-f]{5}")
 _RANDOM_SUFFIX = compile_lazily(r"-[a-z0-9]{5}")
 _VARIABLE_PATTERN = compile_lazily(r"(?:.*[.\]])?env\[\"?([A-Za-z_]\w*)\"?\](?:\.value)?|([A-Za-z_]\w*)")
@@ -52,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class ValueSearch:
-    """Finds what a question means in one plan after the other.
+    """Answers a question for one plan after the other.
 
     A question is a field of the CR, ``KIND/NAME:FIELD`` for one object, or the name of a variable. A field of
     the CR takes precedence over a variable of the same name.
@@ -67,24 +68,29 @@ class ValueSearch:
         variable_match = _VARIABLE_PATTERN.fullmatch(self._field)
         self._variable = (variable_match[1] or variable_match[2]) if variable_match else ""
         self._failure = ""  # of the first document that lacks the field
+        self._named_object = ""  # what the question would be with the kind of the object
         self._names: dict[str, None] = {}
         self._variables: dict[str, None] = {}
         self._has_jobs = False
+        self._missing_pods = ""  # why the first job has none
 
     def iter_answers(self, plan: JobPlan, settings: PipelineSettings) -> Iterator[Answer]:
-        """Yield what the question means in a plan that has a CR."""
+        """Yield the answers in a plan that has a CR."""
         if plan.cr is None or not plan.is_lowered:
             return
+        self._missing_pods = self._missing_pods or explain_missing_pods(plan.cr.data, plan.replica_groups)
         selected = None
         if self._object is not None and not _is_object(plan.cr, *self._object):
             selected = self._select_objects(plan, *self._object)
             if not selected:
                 return
-        docs = [plan.cr] if selected is None else [_build_doc(one) for one in selected]
+        docs = [plan.cr] if selected is None else [build_group_document(one) for one in selected]
         paths = [self._resolve(doc) for doc in docs]
         for doc, path in zip(docs, paths, strict=True):
             if path is not None:
                 yield Answer(doc, path)
+        if self._object is None and paths == [None]:
+            self._named_object = self._named_object or self._find_named_object(plan)
         if not self._variable or self._variable in docs[0].data:
             return
         job = build_lowered_job(plan, settings, None)
@@ -96,7 +102,7 @@ class ValueSearch:
         if not any(path is not None for path in paths):
             for pod in job.pods if selected is None else selected:
                 if not any(pod.doc is one.doc for one in set_by_launcher):
-                    yield from self._iter_env_answers(_build_doc(pod, is_folded=selected is None))
+                    yield from self._iter_env_answers(build_group_document(pod, is_folded=selected is None))
         if self._object is None:
             self._has_jobs = True
             self._variables |= dict.fromkeys(list_process_variables(job))
@@ -115,6 +121,20 @@ class ValueSearch:
                 return selected
         return []
 
+    def _find_named_object(self, plan: JobPlan) -> str:
+        """Return the question with the kind of the object that it begins with, "" if there is none."""
+        assert plan.cr is not None
+        name, colon, field = self._field.partition(":")
+        if get_text(get_mapping(plan.cr.data, "metadata"), "name") == name:
+            return f"{plan.cr.data['kind']}/{self._field}"
+        kinds = {
+            group.doc.data["kind"]: None
+            for group in plan.replica_groups
+            if _select_replicas(group, name) is not None
+        }
+        kind = "Pod" if "Pod" in kinds else next(iter(kinds), "")
+        return f"{kind}/{name}{colon}{field}" if kind else ""
+
     def _resolve(self, doc: TracedDocument) -> Path | None:
         try:
             return resolve_path(doc.data, self._field) if self._field else ()
@@ -123,7 +143,7 @@ class ValueSearch:
         return None
 
     def _iter_env_answers(self, doc: TracedDocument) -> Iterator[Answer]:
-        """Yield the entry of the variable in each container of a Pod; of equal names the last counts."""
+        """Yield the entry of the variable in each container of a Pod; of equal names the last one."""
         for section in ("initContainers", "containers"):
             for index, container in get_entries(get_mapping(doc.data, "spec"), section):
                 indexes = dict[str, int]()
@@ -137,6 +157,16 @@ class ValueSearch:
 
     def build_error(self) -> UsageError:
         """Build the error for a question without an answer."""
+        error = self._build_error()
+        if not self._missing_pods or isinstance(error, NothingFound):
+            return error
+        return UsageError(f"{error}; {self._missing_pods}")
+
+    def _build_error(self) -> UsageError:
+        if self._named_object:
+            return UsageError(
+                f"{self._file}: {self._field} is no field of the CR; did you mean {self._named_object}?"
+            )
         if self._variable and self._variable == self._field and self._has_jobs:
             names = [*self._variables]
             more = ", …" if len(names) > MAX_NAMES else ""
@@ -170,8 +200,8 @@ def _is_kind(doc: TracedDocument, kind: str) -> bool:
 
 
 def _iter_spellings(name: str, job_name: str) -> Iterator[str]:
-    """Yield a name as written, and without what the cluster adds: the characters behind the name of a Pod of
-    a Job, and those of the uid behind the name of a job."""
+    """Yield a name as written, and without the suffixes of the cluster: the random characters of a Pod of
+    a Job, and the name suffix from the uid."""
     yield name
     if _RANDOM_SUFFIX.search(name, max(len(name) - 6, 0)):
         yield name[:-6]
@@ -181,7 +211,7 @@ def _iter_spellings(name: str, job_name: str) -> Iterator[str]:
 
 
 def _select_replicas(group: ReplicaGroup, name: str) -> ReplicaGroup | None:
-    """Return the part of a group that a name such as train-worker-1 or train-worker-{1..3} means."""
+    """Return the part of a group with a name such as train-worker-1 or train-worker-{1..3}."""
     first, last = (_RANGE_PATTERN.sub(rf"\{number}", name) for number in (1, 2))
     if find_name_path(group.doc)[-1] == "generateName":
         first, last = (f"{one.removesuffix('-')}-" for one in (first, last))
@@ -195,7 +225,7 @@ def _select_replicas(group: ReplicaGroup, name: str) -> ReplicaGroup | None:
     return group._replace(start=start, replicas=end - start + 1) if start <= end else None
 
 
-def _build_doc(group: ReplicaGroup, is_folded: bool = False) -> TracedDocument:
+def build_group_document(group: ReplicaGroup, is_folded: bool = False) -> TracedDocument:
     """Build the document of the replicas of a group, with their range as the index if there are several."""
     doc = group.doc
     if group.replicas > 1 or is_folded:
@@ -214,7 +244,7 @@ def _narrow_to_selection(
         if one.doc is setting.group.doc:
             yield setting.narrow_to_pods(one.start, one.replicas)
         elif one.replicas == 1:
-            narrowed = setting.narrow_to_host(_build_doc(one).name.rpartition("/")[2])
+            narrowed = setting.narrow_to_host(build_group_document(one).name.rpartition("/")[2])
             if narrowed is not None:
                 yield narrowed
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from podplan.cluster.kinds import MENTION as CLUSTER_MENTION
-from podplan.cluster.kinds import OPERATOR_IMAGES
+from podplan.cluster.kinds import MENTIONED_WORDS, OPERATOR_IMAGES
 from podplan.core.limits import LimitExceeded
 from podplan.core.typing import NamedTuple
 from podplan.workspace.files import OutsideRoot, files_below, is_bounded, read_found_file
 
 INVENTORY, MAPPING = "ClusterInventory", "WorkloadMapping"
-CLUSTER_OBJECTS, OPERATORS = "objects of the cluster", "operators"
+CLUSTER_OBJECTS, OPERATORS, QUEUES = "objects of the cluster", "operators", "queues"
 
 
 class SearchedFolder(NamedTuple):
@@ -24,7 +24,8 @@ class SearchedFolder(NamedTuple):
 
 
 def _describes_cluster(content: bytes) -> bool:
-    return CLUSTER_MENTION.search(content.decode("latin-1")) is not None
+    may_mention = any(word in content for word in MENTIONED_WORDS)
+    return may_mention and CLUSTER_MENTION.search(content.decode("latin-1")) is not None
 
 
 def _names_operator(content: bytes) -> bool:
@@ -39,6 +40,7 @@ MENTIONS: dict[str, Callable[[bytes], bool]] = {
     MAPPING: lambda content: b"WorkloadMapping" in content,
     CLUSTER_OBJECTS: _describes_cluster,
     OPERATORS: _names_operator,
+    QUEUES: lambda content: b"kueue.x-k8s.io/queue-name" in content,
 }
 
 

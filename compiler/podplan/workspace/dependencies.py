@@ -98,8 +98,10 @@ def record_unknown() -> None:
 
 
 def digest_folder(entries: Iterable[os.DirEntry[str]]) -> str:
-    told = sorted((entry.name, _describe_type(entry)) for entry in entries)
-    return _hash_content("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
+    names_and_types = sorted((entry.name, _describe_type(entry)) for entry in entries)
+    return _hash_content(
+        "\0".join(f"{name}/{kind}" for name, kind in names_and_types).encode(errors="surrogateescape")
+    )
 
 
 def digest_paths(paths: Iterable[str]) -> str:

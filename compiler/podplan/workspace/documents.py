@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from podplan.core.findings import Diagnostic
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import (
     Cursor,
@@ -23,7 +22,6 @@ from podplan.kinds.registry import (
     find_family,
     is_kind_name,
     list_families_with,
-    load_embedding_module,
 )
 from podplan.yaml import SourceFile
 
@@ -53,6 +51,9 @@ OBJECT_KINDS = frozenset(
 # The categories of profiles, and documents of an unknown kind of podplan, whose kind is probably misspelt.
 PROFILE_CATEGORIES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_CATEGORIES = PROFILE_CATEGORIES | {"cr", "object"}
+UNCHECKED_CATEGORIES = frozenset({"foreign", "other"})
+# The comment at the top of a rendered CR begins so.
+RENDER_HEADER_PREFIX = "# podplan: rendered from "
 HELM_TEMPLATE = "Helm template"  # why a document is not checked
 # API groups that a file must mention for its syntax errors to be reported.
 OWN_API_PREFIXES = (
@@ -78,8 +79,9 @@ class ClassifiedDocument(NamedTuple):
     """One document, or one entry of a List, with its category.
 
     ``category`` is profile, base, inventory, mapping, cr, object, podplan (an unknown kind in the API group
-    of podplan) or other; for other, ``reason`` says in a few words what it is. ``declared_kind`` is the kind
-    of a CR that a WorkloadMapping declares.
+    of podplan), foreign (a CR or an object that another tool completes or applies to others) or other; for
+    the last two, ``reason`` says in a few words what it is. ``declared_kind`` is the kind of a CR that a
+    WorkloadMapping declares.
     """
 
     category: str
@@ -179,47 +181,10 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
 
 
-def creates_jobs(item: ClassifiedDocument) -> bool:
-    """Whether a document is of another kind and creates jobs, such as a workflow."""
-    data = item.doc.data
-    if item.category != "other" or not isinstance(data, dict):
-        return False
-    return load_embedding_module(data.get("apiVersion"), data.get("kind")) is not None
-
-
-def find_embedded_job(item: ClassifiedDocument) -> ClassifiedDocument | None:
-    """Return the job that a document states as a field, as a CR whose name begins with that of the document;
-    None if there is none."""
-    if not creates_jobs(item):
-        return None
-    root = root_cursor(item.doc)
-    api_version = root.get("apiVersion").value
-    module = load_embedding_module(api_version, root.get("kind").value)
-    for field, job_kind in module.JOB_FIELDS.items() if module is not None else ():
-        section = root.get("spec", field)
-        if isinstance(section.get("spec").value, dict):
-            name, namespace = (root.get("metadata", key) for key in ("name", "namespace"))
-            prefix = attribute_to(name if name.exists else root, f"{name.value_or('')}-")
-            tree = {
-                "apiVersion": attribute_to(root.get("apiVersion"), api_version),
-                "kind": attribute_to(section, job_kind),
-                "metadata": attribute_to(
-                    root.get("metadata") if root.get("metadata").exists else root,
-                    {"generateName": prefix, **({"namespace": namespace} if namespace.exists else {})},
-                ),
-                "spec": section.get("spec"),
-            }
-            return ClassifiedDocument("cr", build_traced_document(attribute_to(root, tree), item.doc.name))
-    return None
-
-
-def validate_embedding(item: ClassifiedDocument) -> list[Diagnostic]:
-    """Return what is wrong with a document that creates jobs, apart from a job that it states as a field."""
-    if not creates_jobs(item):
-        return []
-    data = item.doc.data
-    module = load_embedding_module(data["apiVersion"], data["kind"])
-    return list(module.validate(data)) if module is not None else []
+def may_be_rendered(item: ClassifiedDocument) -> bool:
+    """Whether a CR may have the comment of a rendered one."""
+    source = item.doc.source
+    return item.category == "cr" and source is not None and RENDER_HEADER_PREFIX in source.text
 
 
 def is_queue_object(item: ClassifiedDocument) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from errno import EISDIR, ELOOP, ENOENT
 
 from podplan.core.errors import UsageError
 from podplan.core.limits import MAX_FILE_BYTES, LimitExceeded, limit_exceeded
@@ -14,6 +16,8 @@ from podplan.workspace.files import OutsideRoot, file_contains_any, find_root, r
 from podplan.yaml import SourceFile, parse_yaml
 
 DENIED = "permission denied"
+# Editors lock files by such links; one of them must not stop the search of a folder.
+_LINK_REASONS = {ENOENT: "link to a missing file", ELOOP: "link in a loop", EISDIR: "link to a folder"}
 
 
 class SkippedFile(NamedTuple):
@@ -62,6 +66,8 @@ def load_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile | 
     except PermissionError:
         return SkippedFile(path, DENIED)
     except OSError as error:  # also if the file is removed before it is searched
+        if os.path.islink(path):  # found in a folder: `expand_paths` refuses paths of the user like this
+            return SkippedFile(path, _LINK_REASONS.get(error.errno or 0, "link that cannot be followed"))
         raise UsageError(f"{path}: {describe_os_error(error)}") from None
 
 
@@ -77,7 +83,7 @@ def _mentions_own_api(root: str, path: str, unsaved_texts: Mapping[str, str]) ->
 
 def reload_file(path: str, unsaved_texts: Mapping[str, str] = {}) -> SourceFile:
     """Load a file again. Raises UsageError: if it changed since it was read."""
-    with suppress(LimitExceeded):  # it has grown
+    with suppress(LimitExceeded):  # it became larger since then
         source = load_file(path, unsaved_texts)
         if isinstance(source, SourceFile):
             return source

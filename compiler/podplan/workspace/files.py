@@ -184,8 +184,7 @@ def expand_paths(
         if os.path.isdir(path):
             files: Iterator[str] = files_below(path, exclude, denied, skipped=skipped)
         elif os.path.lexists(path):
-            if os.path.exists(path) and not os.access(path, os.R_OK, effective_ids=_BY_EFFECTIVE_USER):
-                raise UsageError(f"{path}: permission denied")
+            _require_readable(path)
             files = iter((path,))
         else:
             raise PathNotFound(f"{path}: no such file or folder")
@@ -198,6 +197,18 @@ def expand_paths(
             raise UsageError(f"{denied[0]}: this folder cannot be read; make it readable, or exclude it")
         if unreadable is not None:
             unreadable += denied
+
+
+def _require_readable(path: str) -> None:
+    """Raise UsageError for a path that cannot be read, such as a link to a missing file."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return  # the file is skipped
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    if not os.access(path, os.R_OK, effective_ids=_BY_EFFECTIVE_USER):
+        raise UsageError(f"{path}: permission denied")
 
 
 def files_below(

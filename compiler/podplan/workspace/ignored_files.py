@@ -12,7 +12,7 @@ from podplan.workspace.revisions.git import GitError, run_git
 def find_ignored_paths(git_top: str, folder: str) -> frozenset[str]:
     """Return the real paths of the ignored files and folders below a folder; a folder stands for its content.
 
-    Empty if git cannot say, and for a folder that is ignored itself: somebody named it.
+    Empty if git fails, and for a folder that is ignored itself, because the user named it.
     """
     below = os.path.relpath(folder, git_top)
     listing = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--", below)
@@ -28,7 +28,8 @@ def find_ignored_paths(git_top: str, folder: str) -> frozenset[str]:
 
 def _is_ignored(git_top: str, below: str) -> bool:
     try:
-        run_git(git_top, "check-ignore", "--quiet", "--no-index", "--", below)
+        # "./", because a leading colon has a meaning
+        run_git(git_top, "check-ignore", "--quiet", "--no-index", "--", f"./{below}")
     except GitError as error:
         if error.code == 1:
             return False

@@ -1,4 +1,4 @@
-"""What the kustomizations above a file say about it: a resource, a patch, or a function's configuration."""
+"""The role of a file in the kustomizations above it: a resource, a patch, or a function's configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kustomization builds, with each value traced to the file that states it.
+"""The output of kustomize build, with each value traced to the file that states it.
 
 kustomize itself builds: without plugins, which it runs only on request, and without network.
 """
@@ -19,22 +19,31 @@ from podplan.core.provenance import (
     TracedDocument,
     attribute_to,
     build_traced_document,
+    compute_traced,
     root_cursor,
 )
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any, NamedTuple
 from podplan.workspace.documents import classify_documents, identify_object
 from podplan.workspace.files import OutsideRoot, find_root, to_user_path
-from podplan.workspace.kustomizations import KUSTOMIZATION_NAMES
+from podplan.workspace.kustomizations import KUSTOMIZATION_NAMES, PATCH_FIELDS
 from podplan.yaml import SourceFile, parse_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from podplan.workspace import Loader
+    from podplan.workspace.repository_reader import RepositoryReader
 
 ORIGIN_ANNOTATION = "config.kubernetes.io/origin"
 MAX_BUILD_SECONDS = 60
 _MAX_MESSAGE = 500
+# Fields of a kustomization that may state a value itself.
+_CHANGING_FIELDS = frozenset(
+    (
+        *PATCH_FIELDS,
+        *("images", "replicas", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels"),
+        *("commonAnnotations", "replacements", "components", "transformers"),
+    )
+)
 # Nothing listens on the discard port: remote bases are an error instead of a download.
 _NO_PROXY_ADDRESS = "http://127.0.0.1:9"
 
@@ -46,7 +55,7 @@ class KustomizeBuild(NamedTuple):
     documents: list[TracedDocument]
 
 
-def build_kustomization(folder: str, loader: Loader) -> KustomizeBuild:
+def build_kustomization(folder: str, loader: RepositoryReader) -> KustomizeBuild:
     """Build the kustomization in a folder.
 
     Raises UsageError: if there is none, if neither kustomize nor kubectl is installed, or if the build fails.
@@ -56,10 +65,11 @@ def build_kustomization(folder: str, loader: Loader) -> KustomizeBuild:
     content, base_folder = _run_kustomize(folder)
     source = parse_yaml(content, f"kustomize build {folder}")
     patches = list(_load_patches(folder, loader))
+    changes = _find_changes(folder, loader)
     return KustomizeBuild(
         source,
         [
-            _trace_document(item.doc, base_folder, folder, patches, loader)
+            _trace_document(item.doc, base_folder, folder, patches, changes, loader)
             for item in classify_documents(source)
         ],
     )
@@ -104,7 +114,7 @@ def _run_kustomize(folder: str) -> tuple[bytes, str]:
     return done.stdout, top
 
 
-def _load_patches(folder: str, loader: Loader) -> Iterator[Cursor]:
+def _load_patches(folder: str, loader: RepositoryReader) -> Iterator[Cursor]:
     """Yield the documents of the patches in files, of the kustomization in a folder and of its bases."""
     waiting, seen = [os.path.realpath(folder)], set()
     root = find_root(folder)
@@ -121,14 +131,28 @@ def _load_patches(folder: str, loader: Loader) -> Iterator[Cursor]:
         waiting += sorted(path for path in kustomization.resources if os.path.isdir(path))
 
 
-def _load_documents(path: str, loader: Loader) -> list[TracedDocument]:
+def _find_changes(folder: str, loader: RepositoryReader) -> Cursor | None:
+    """Return what the kustomization in a folder changes in its resources: the first such field."""
+    for name in KUSTOMIZATION_NAMES:
+        for doc in _load_documents(os.path.join(folder, name), loader):
+            fields = root_cursor(doc).fields()
+            return next((cursor for key, cursor in fields.items() if key in _CHANGING_FIELDS), None)
+    return None
+
+
+def _load_documents(path: str, loader: RepositoryReader) -> list[TracedDocument]:
     with suppress(OSError, OutsideRoot, LimitExceeded):
         return [item.doc for item in classify_documents(loader.load_source(find_root(path), path))]
     return []
 
 
 def _trace_document(
-    built: TracedDocument, base_folder: str, folder: str, patches: Sequence[Cursor], loader: Loader
+    built: TracedDocument,
+    base_folder: str,
+    folder: str,
+    patches: Sequence[Cursor],
+    changes: Cursor | None,
+    loader: RepositoryReader,
 ) -> TracedDocument:
     """Return a built document with its values traced to a patch or its origin; as it is without an origin."""
     if not isinstance(built.data, dict):
@@ -149,11 +173,11 @@ def _trace_document(
     # A prefix or suffix may have changed the name.
     stated.sort(key=lambda one: str(identify_object(one.value)["name"]) not in str(identity["name"]))
     sources = [one for one in patches if one.get("kind").value == identity["kind"]]
-    return build_traced_document(_trace(data, [*sources, stated[0]], stated[0]), file)
+    return build_traced_document(_trace(data, [*sources, stated[0]], stated[0], changes), file)
 
 
 def _split_origin(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a built object without the annotation about its origin, and what that says."""
+    """Return a built object without the annotation about its origin, and the value of that annotation."""
     metadata = data.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(annotations, dict) or ORIGIN_ANNOTATION not in annotations:
@@ -166,25 +190,30 @@ def _split_origin(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     return {**data, "metadata": {**kept, **({"annotations": others} if others else {})}}, origin
 
 
-def _trace(value: Any, candidates: Sequence[Cursor], fallback: Cursor) -> Traced:
+def _trace(value: Any, candidates: Sequence[Cursor], fallback: Cursor, changes: Cursor | None) -> Traced:
     """Return a value attributed to the first candidate that states it, else to the nearest place that exists.
 
-    The last candidate is where the value was before patches.
+    The last candidate is where the value was before patches. ``changes`` of the kustomization contributed
+    where no file states the value.
     """
     existing = [one for one in candidates if one.exists]
+    place = existing[-1] if existing else fallback
     if isinstance(value, dict):
-        place = existing[-1] if existing else fallback
-        below = {key: _trace(part, [one.get(key) for one in existing], place) for key, part in value.items()}
+        below = {
+            key: _trace(part, [one.get(key) for one in existing], place, changes)
+            for key, part in value.items()
+        }
         return attribute_to(place, below)
     if isinstance(value, list):
-        place = existing[-1] if existing else fallback
         entries = [
-            _trace(part, [_find_entry(one, part, number) for one in existing], place)
+            _trace(part, [_find_entry(one, part, number) for one in existing], place, changes)
             for number, part in enumerate(value)
         ]
         return attribute_to(place, entries)
     equal = next((one for one in existing if one.value == value), None)
-    return attribute_to(equal if equal is not None else existing[-1] if existing else fallback, value)
+    if equal is None and changes is not None:
+        return compute_traced(lambda *_: value, place, changes)
+    return attribute_to(equal if equal is not None else place, value)
 
 
 def _find_entry(entries: Cursor, part: Any, number: int) -> Cursor:

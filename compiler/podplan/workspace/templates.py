@@ -4,10 +4,12 @@ placeholders."""
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.limits import LimitExceeded
+from podplan.core.typing import Any
 from podplan.workspace.files import OutsideRoot, iter_ancestors, read_inside_root
 
 CHART_FILE, TEMPLATES_FOLDER = "Chart.yaml", "templates"
@@ -34,6 +36,19 @@ def find_placeholders(text: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(text))
 
 
+def iter_placeholders(data: Any, excluded_fields: Collection[str] = ()) -> Iterator[str]:
+    """Yield the placeholders in all values of a part of a document, but those below some fields."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += (below for key, below in value.items() if key not in excluded_fields)
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            yield from sorted(find_placeholders(value))
+
+
 def find_workflow_placeholders(text: str) -> frozenset[str]:
     """Return the parts of a text that a template or a workflow fills in, also in command lines."""
     return frozenset(_WORKFLOW_PLACEHOLDER.findall(text))
@@ -54,13 +69,10 @@ def find_rendered_template(text: str, line: int) -> str:
     return found
 
 
-def is_chart_template(file: str, text: str, root: str) -> bool:
-    """Whether a file is a template of a Helm chart: below ``templates`` beside a ``Chart.yaml``, with marks.
-
-    A file without marks is a plain manifest, also in a chart.
-    """
+def is_chart_template(file: str, root: str) -> bool:
+    """Whether a file is a template of a Helm chart: below ``templates`` beside a ``Chart.yaml``."""
     folder = os.path.dirname(os.path.realpath(file))
-    if f"{os.sep}{TEMPLATES_FOLDER}" not in folder or not has_template_marks(text):
+    if f"{os.sep}{TEMPLATES_FOLDER}" not in folder:
         return False
     for ancestor in iter_ancestors(folder):
         if ancestor == root:

@@ -57,11 +57,15 @@ def _segments(text: str, start: int, end: int, value: str) -> list[_Segment] | N
     style = text[begin : begin + 1]
     if style in ("|", ">"):
         header = _HEADER.match(text, begin, end)
-        return _matched(_indented(text, header.end(), end, value), style, value) if header else None
+        return (
+            _match_lines(_remove_indentation(text, header.end(), end, value), style, value)
+            if header
+            else None
+        )
     escape = {'"': _DOUBLE_ESCAPE, "'": _SINGLE_ESCAPE}.get(style)
     if escape is not None:
         begin, end = begin + 1, end - 1
-    return _matched(_stripped(text, begin, end), style if escape else "", value, escape)
+    return _match_lines(_strip_blanks(text, begin, end), style if escape else "", value, escape)
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
@@ -72,7 +76,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
     yield _Line(at, text[at:end])
 
 
-def _indented(text: str, start: int, end: int, value: str) -> list[_Line]:
+def _remove_indentation(text: str, start: int, end: int, value: str) -> list[_Line]:
     """Return the lines of a block scalar without the indentation, which its first line determines."""
     lines = list(_lines(text, start, end))
     first = next((line.text for line in lines if line.text.strip(" ")), "")
@@ -84,7 +88,7 @@ def _leading(text: str) -> int:
     return len(text) - len(text.lstrip(" "))
 
 
-def _stripped(text: str, start: int, end: int) -> list[_Line]:
+def _strip_blanks(text: str, start: int, end: int) -> list[_Line]:
     """Return the lines of a plain or quoted scalar, without the blanks around its line breaks."""
     lines = list(_lines(text, start, end))
     for number, (offset, line) in enumerate(lines):
@@ -94,7 +98,7 @@ def _stripped(text: str, start: int, end: int) -> list[_Line]:
     return lines
 
 
-def _matched(
+def _match_lines(
     lines: list[_Line], style: str, value: str, escape: re.Pattern[str] | None = None
 ) -> list[_Segment] | None:
     """Match the lines with parts of the value, with blank lines and folds in between; None if one does not

@@ -26,6 +26,7 @@ SCALAR_WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
 NUMBER_FIRST_CHARACTERS = frozenset("+-.0123456789")
+_NUMBER_LAST_CHARACTERS = frozenset("._0123456789abcdefABCDEF")
 
 _INTEGER = compile_lazily(
     r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))"
@@ -144,7 +145,7 @@ def _decode_plain(text: str) -> Scalar:
     start = text[:1]
     if text in SCALAR_WORDS:
         return SCALAR_WORDS[text]
-    if start not in NUMBER_FIRST_CHARACTERS:
+    if start not in NUMBER_FIRST_CHARACTERS or text[-1] not in _NUMBER_LAST_CHARACTERS:
         return text
     if start == ".":
         return _parse_float(text, text)
@@ -154,6 +155,8 @@ def _decode_plain(text: str) -> Scalar:
 
 
 def _parse_integer(plain: str) -> int | None:
+    if plain.isdecimal() and plain.isascii() and plain[0] != "0" and len(plain) <= _MAX_DIGITS:
+        return int(plain) if int(plain) < 2**64 else None
     match = _INTEGER.fullmatch(plain)
     if match is None:
         signed_binary = _SIGN_AFTER_PREFIX.fullmatch(plain)

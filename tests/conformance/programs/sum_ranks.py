@@ -3,7 +3,7 @@
 With ``print NAME…`` each process prints these variables too. With ``fail RANK`` one ends with 7 after
 MPI_Finalize, with ``die RANK`` before it. It calls the C library of the MPI that started it, so it needs
 no compiler. The handles below are those of the headers mpi.h: addresses of objects in Open MPI, numbers in
-MPICH.
+MPICH and Intel MPI.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def main(words: list[str]) -> int:
-    mpi, world, integer, addition = _open_mpi() if "OMPI_COMM_WORLD_RANK" in os.environ else _mpich()
+    mpi, world, integer, addition = _open_mpi() if "OMPI_COMM_WORLD_RANK" in os.environ else _hydra()
     mpi.MPI_Init(None, None)
     rank, size, total = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     mpi.MPI_Comm_rank(world, ctypes.byref(rank))
@@ -42,8 +42,9 @@ def _open_mpi() -> tuple[Any, Any, Any, Any]:
     return library, world, integer, addition
 
 
-def _mpich() -> tuple[Any, Any, Any, Any]:
-    library = ctypes.CDLL("libmpich.so.12", ctypes.RTLD_GLOBAL)
+def _hydra() -> tuple[Any, Any, Any, Any]:
+    name = "libmpi.so.12" if "I_MPI_ROOT" in os.environ else "libmpich.so.12"
+    library = ctypes.CDLL(name, ctypes.RTLD_GLOBAL)
     return library, ctypes.c_int(0x44000000), ctypes.c_int(0x4C000405), ctypes.c_int(0x58000003)
 
 

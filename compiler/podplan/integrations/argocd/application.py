@@ -11,7 +11,6 @@ from podplan.core.limits import LimitExceeded
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.rendering.header import find_source_path, parse_header
-from podplan.workspace import Loader
 from podplan.workspace.documents import (
     ClassifiedDocument,
     classify_documents,
@@ -21,6 +20,7 @@ from podplan.workspace.documents import (
 )
 from podplan.workspace.file_loader import SkippedFile, load_files
 from podplan.workspace.files import OutsideRoot, expand_paths, file_contains_any, files_below, find_root
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from podplan.core.findings import Finding
 from podplan.core.typing import NamedTuple
 from podplan.integrations.argocd.application import is_podplan_file
 from podplan.pipeline import JobPlan, PipelineSettings
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 # The prefix of findings about the value of a param, and its replacement.

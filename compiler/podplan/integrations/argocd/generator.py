@@ -28,8 +28,8 @@ from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.redaction.detection import iter_flag_secrets
 from podplan.redaction.redactor import Redactor
 from podplan.rendering.spool import Spool
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, identify_object
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 from podplan.yaml.writer import emit_document
 
@@ -78,7 +78,9 @@ class _Output:
             return
         self._giving.add(place)
         file = plan.item.doc.name
-        self.made.append(_made(plan.cr.data, f"{file} ({plan.variant_id})" if plan.variant_id else file))
+        self.made.append(
+            _build_object(plan.cr.data, f"{file} ({plan.variant_id})" if plan.variant_id else file)
+        )
         self.write(add_sync_options(plan.cr.data, self._options), file)
 
     def write(self, data: dict[str, Any], file: str) -> None:
@@ -118,12 +120,12 @@ def generate_manifests(
     selected = select_profiles(application.profiles, parameters)
     output = _Output(options)
 
-    def taken(one: SelectedProfile) -> Iterator[JobPlan]:
+    def take_plans(one: SelectedProfile) -> Iterator[JobPlan]:
         for plan in _iter_profile_plans(one, settings, reader):
             output.add(plan, one.profile.place)
             yield plan
 
-    profiles = [Judged(one.profile.item, one.profile.place, partial(taken, one)) for one in selected]
+    profiles = [Judged(one.profile.item, one.profile.place, partial(take_plans, one)) for one in selected]
     crs = [
         Judged(item, place, partial(iter_job_plans, item, settings, reader))
         for item, place in included_manifests
@@ -142,7 +144,10 @@ def generate_manifests(
     broken = (source.file for source in application.sources if _is_broken(source))
     short = (one.profile.item.doc.name for one in selected if not output.gave_all(one.profile.place))
     incomplete_files = (*broken, *short)
-    profile_plans = [*output.made, *(_made(item.doc.data, item.doc.name) for item, _ in included_manifests)]
+    profile_plans = [
+        *output.made,
+        *(_build_object(item.doc.data, item.doc.name) for item, _ in included_manifests),
+    ]
     if not incomplete_files:
         if output.failure is not None:
             raise output.failure
@@ -182,7 +187,7 @@ def _iter_profile_plans(
         raise UsageError(Redactor(iter_flag_secrets(selected.sets)).redact_text(message)) from None
 
 
-def _made(data: dict[str, Any], source: str) -> _SourcedObject:
+def _build_object(data: dict[str, Any], source: str) -> _SourcedObject:
     named = identify_object(data)
     api_version, kind = str(named["apiVersion"]), str(named["kind"])
     namespace = named["namespace"] and str(named["namespace"])

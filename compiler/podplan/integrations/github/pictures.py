@@ -9,8 +9,8 @@ from podplan.tools.diff.model import Diff
 from podplan.tools.graph.mermaid import render_mermaid
 from podplan.tools.graph.picture import build_graph
 from podplan.tools.graph.variants import GraphFold
-from podplan.workspace import Loader
 from podplan.workspace.file_loader import load_files
+from podplan.workspace.loader import Loader
 
 MAX_JOBS = 5
 MAX_TEXT_LENGTH = 20_000  # characters; GitHub draws up to 50,000

@@ -79,7 +79,7 @@ def count_safe_fixes(report: CheckReport, document: OpenDocument, ranges: RangeM
 def build_fix_all(document: OpenDocument, workspace: Workspace, encoding: Encoding) -> Action | None:
     """Build one action for all safe fixes in a document, each verified."""
 
-    def checked(texts: Any) -> CheckResult:
+    def check_texts(texts: Any) -> CheckResult:
         result = workspace.check_files([document.path], dict(texts))
         kept = [
             found
@@ -89,7 +89,7 @@ def build_fix_all(document: OpenDocument, workspace: Workspace, encoding: Encodi
         ]
         return result._replace(findings=kept, redacted_texts=dict(result.redacted_texts))
 
-    new_text = fix_texts(checked, unsafe=False).texts.get(document.path)
+    new_text = fix_texts(check_texts, unsafe=False).texts.get(document.path)
     if new_text is None or new_text == document.text:
         return None
     return {

@@ -132,7 +132,11 @@ def _iter_meaning_lines(context: CursorContext, path: Path, versions: SchemaVers
     ]
     limits = fields.collect_bounds(schemas, kind_schema)
     notes = [f"one of {', '.join(f'`{value}`' for value in choices)}"] if choices else []
-    notes += [f"{word} `{limits[key]}`" for key, word in _LIMIT_LABELS.items() if key in limits]
+    notes += [
+        f"{word} `{limits[key]}`"
+        for key, word in _LIMIT_LABELS.items()
+        if key in limits and limits[key] not in fields.TYPE_LIMITS
+    ]
     yield from _format_block(["; ".join(notes)] if notes else [])
 
 

@@ -7,9 +7,9 @@ from hashlib import blake2b
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.workspace import Loader
 from podplan.workspace.content_search import SearchedFolder
 from podplan.workspace.file_loader import read_content
+from podplan.workspace.loader import Loader
 from podplan.workspace.references import DocumentIndex
 from podplan.yaml import SourceFile, parse_yaml
 

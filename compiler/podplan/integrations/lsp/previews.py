@@ -45,7 +45,7 @@ def lower_document(document: OpenDocument, workspace: Workspace, variant: str | 
     for plan in lowered_plans:
         preview.add(plan, settings)
     try:
-        text = preview.finished().text()
+        text = preview.finish().text()
     except ValueError as error:  # a number that YAML cannot express
         raise UsageError(str(error)) from None
     compiled = [plan for plan in plans if plan.cr is not None]

@@ -21,10 +21,10 @@ from podplan.integrations.lsp.dependents import (
 from podplan.integrations.lsp.documents import OpenDocument, OpenDocuments
 from podplan.integrations.lsp.parse_cache import ParseCache
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import SkippedFile, load_file, load_files
 from podplan.workspace.files import OutsideRoot, PathNotFound, find_root, is_in_repository
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 

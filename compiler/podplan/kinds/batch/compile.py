@@ -14,7 +14,6 @@ from podplan.kinds.common.run import RUN_FORMS, build_command, build_torchrun_co
 from podplan.kinds.common.template import build_pod_template
 
 RESTART_POLICIES = ("OnFailure", "Never")
-PRIORITY_REMEDY = "write the label kueue.x-k8s.io/priority-class into metadata.labels"
 
 TracedMap = dict[str, Any]
 

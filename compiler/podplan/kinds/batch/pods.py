@@ -26,7 +26,7 @@ TracedMap = dict[str, Any]
 Parts = tuple[str | int | IndexDigits, ...]
 
 
-class PodRange(NamedTuple):
+class IndexRange(NamedTuple):
     """The Pods of each Job from one index on; without ``is_indexed`` they are all alike."""
 
     first: int
@@ -41,7 +41,7 @@ class JobPods(NamedTuple):
     """
 
     job: ReplicaGroup
-    range: PodRange
+    range: IndexRange
     width: int
     metadata: TracedMap
     spec: TracedMap
@@ -88,18 +88,18 @@ def creates_pods(job: Cursor, resumed: bool) -> bool:
     return bool(spec.get("managedBy").value_or(OWN_MANAGER) == OWN_MANAGER)
 
 
-def split_pods(job: Cursor, splits_first: bool = False) -> list[PodRange]:
+def split_pods(job: Cursor, splits_first: bool = False) -> list[IndexRange]:
     """The Pods of a Job as ranges; with ``splits_first`` the first is one of its own."""
     count, indexed = count_active_pods(job), is_indexed(job)
-    ranges = [PodRange(0, count, indexed)]
+    ranges = [IndexRange(0, count, indexed)]
     if splits_first and indexed:
-        ranges = [PodRange(0, min(count, 1), True), PodRange(1, count - 1, True)]
+        ranges = [IndexRange(0, min(count, 1), True), IndexRange(1, count - 1, True)]
     return [one for one in ranges if one.size > 0]
 
 
 def build_pods(
     jobs: ReplicaGroup,
-    pod_range: PodRange,
+    pod_range: IndexRange,
     webhook: Webhook | None = None,
     replica_type: str = "pod",
     *,

@@ -77,6 +77,12 @@ QUEUE_LABEL = Behavior(
     "documented",
     "docs/profile-fields.md; https://kueue.sigs.k8s.io/docs/tasks/run/jobs/",
 )
+TOPOLOGY_ANNOTATION = Behavior(
+    "profile.topology-annotation",
+    "the topology of a job is an annotation of its Pod templates, which Kueue reads",
+    "documented",
+    "docs/profile-fields.md; https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/",
+)
 TORCHRUN_OPTIONS = Behavior(
     "profile.torchrun-options",
     "without a controller that sets variables for torchrun, its options state the Pods and the first of them",

@@ -42,12 +42,3 @@ def reject_start_modes(spec: Cursor) -> list[Diagnostic]:
         message = f"mode of {add_article(spec.get('job').value)} is immediate or pause, not debug"
         diagnostics.append(Diagnostic("PROF024", message, spec.get("mode").path))
     return diagnostics
-
-
-def reject_priority(spec: Cursor, remedy: str) -> list[Diagnostic]:
-    """Return a diagnostic for a priority in ``schedule``, for kinds without a number for it."""
-    priority = spec.get("schedule", "priority")
-    if not priority.exists:
-        return []
-    message = f"a {spec.get('job').value} has no number for a priority; {remedy}"
-    return [Diagnostic("PROF020", message, priority.path)]

@@ -8,7 +8,7 @@ from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to, compute_traced
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
-from podplan.core.wording import add_article
+from podplan.core.wording import add_article, join_words
 from podplan.kinds.common import behaviors
 
 if TYPE_CHECKING:
@@ -192,11 +192,6 @@ def require_choice(
     )
     diagnostics.append(Diagnostic("PROF024", message, field_cursor.path))
     return None
-
-
-def join_words(words: list[str], conjunction: str = "and") -> str:
-    """Join words as in ``a, b and c``."""
-    return f" {conjunction} ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
 
 
 def format_scalar(value: Any) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any, NamedTuple
-from podplan.core.wording import add_article
+from podplan.core.wording import add_article, join_words
 from podplan.kinds.common import behaviors
-from podplan.kinds.common.profile import join_words, prepend_words, stringify_list
+from podplan.kinds.common.profile import prepend_words, stringify_list
 
 RUN_FORMS = ("python", "module", "exec", "command")
 

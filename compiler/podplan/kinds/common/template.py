@@ -20,6 +20,7 @@ from podplan.kinds.common.merge import (
     unwrap_tree,
 )
 from podplan.kinds.common.profile import ProfileRole
+from podplan.kinds.common.schedule import build_topology_annotations
 from podplan.kinds.common.volumes import build_container_ports, build_volumes
 
 
@@ -51,6 +52,9 @@ def build_pod_template(
         "volumes": volumes or None,
     })  # fmt: skip
     tree: TracedTree = {"spec": spec} if spec else {}
+    annotations = build_topology_annotations(role)
+    if annotations:
+        tree["metadata"] = {"annotations": annotations}
     for pod in role.get_layers("pod"):
         if isinstance(pod.value, dict):
             tree = _reorder_containers(pod, merge_tree(tree, pod), preferred_name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
+from podplan.core.wording import join_words
 from podplan.kinds.common import behaviors
 from podplan.kinds.common.merge import drop_nulls
-from podplan.kinds.common.profile import ProfileRole, join_words
+from podplan.kinds.common.profile import ProfileRole
 
 TracedMap = dict[str, Any]
 

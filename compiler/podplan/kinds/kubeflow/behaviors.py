@@ -1,6 +1,6 @@
-"""What the training operator does, one behavior each.
+"""Behaviors of the training operator.
 
-All were seen in what the operator 1.9.4 created for several hundred custom resources;
+All were observed in the objects that operator 1.9.4 created for several hundred custom resources;
 docs/evidence/training-operator.md describes them and names the source files.
 """
 
@@ -14,11 +14,11 @@ NONE, VOLCANO, SCHEDULER_PLUGINS = "none", "volcano", "scheduler-plugins"
 
 
 def _verified(id_: str, text: str, section: str, *options: Any) -> Behavior:
-    """A behavior that a real operator showed; ``options`` are its default, choices and placeholders."""
+    """Build a behavior that a real operator showed; ``options`` are its default, choices and placeholders."""
     return Behavior(id_, text, "verified", f"{_PAGE}#{section}", *options)
 
 
-# What flags of the operator change.
+# Behaviors that flags of the operator change.
 GANG_SCHEDULER = _verified(
     "gang-scheduler",
     "the operator creates no PodGroup",
@@ -63,7 +63,7 @@ CLUSTER_DOMAIN = _verified(
     "",
 )
 
-# What no flag changes.
+# Behaviors that no flag changes.
 POD = _verified("training-operator.pod", "the operator creates one Pod for each replica", "pods")
 POD_NAME = _verified("training-operator.pod-name", "Pods and Services are called JOB-TYPE-INDEX", "pods")
 LABELS = _verified(
@@ -154,7 +154,7 @@ MPI_GPU_VARIABLES = _verified(
     "objects-of-mpijob",
 )
 
-# How a profile becomes a job.
+# Compiling a profile.
 SPLIT = Behavior(
     "profile.training-operator-split",
     "replicas of a profile are one replica of the main type and workers for the rest",

@@ -1,4 +1,4 @@
-"""What a change of a CR does to a job of the training operator that runs, by the field that changes."""
+"""Effects of changes of a CR on a running job of the training operator, by the changed field."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _POLICY_PATHS = (("spec", "runPolicy"), ("spec", "successPolicy"), ("spec", "cle
 
 
 def build_change_rules(kind: TrainingKind) -> ChangeRules:
-    """The rules of a kind."""
+    """Build the change rules of a kind."""
     replicas = tuple(
         ChangeRule(("spec", kind.specs_field, name, "replicas"), "in-place", REPLICAS)
         for name in kind.types

@@ -1,4 +1,4 @@
-"""A profile as a job of the training operator: what its kinds share."""
+"""Compiles a profile to a job of the training operator: the common part of all kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, res
 from podplan.kinds.common.lifecycle import (
     build_deadline,
     build_suspend,
-    reject_priority,
     reject_start_modes,
 )
 from podplan.kinds.common.merge import drop_absent
@@ -22,19 +21,19 @@ from podplan.kinds.common.profile import (
     require_choice,
 )
 from podplan.kinds.common.run import RUN_FORMS, build_command, build_torchrun_command, parse_run
+from podplan.kinds.common.schedule import KUEUE, VOLCANO, find_priority_class, find_scheduler
 from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 TracedMap = dict[str, Any]
-# What a profile calls a clean-up, and the operator.
+# The clean-up policies of a profile, with those of the operator.
 CLEAN_UPS = {"None": "None", "Unfinished": "Running", "All": "All"}
-# What a launcher and its workers take of a profile without roles.
+# The fields of a profile without roles that apply to launcher and workers.
 _SHARED_FIELDS = frozenset(("image", "env", "data", "workingDir", "container", "pod", "restart"))
 LAUNCHER_FIELDS = _SHARED_FIELDS | {"run"}
-WORKER_FIELDS = _SHARED_FIELDS | {"replicas", "hardware", "resources", "shm", "ports"}
+WORKER_FIELDS = _SHARED_FIELDS | {"replicas", "hardware", "resources", "shm", "ports", "schedule"}
 _LAUNCHERS = ("torchrun", "python")
-_PRIORITY_REMEDY = "name a PriorityClass in pod (spec.priorityClassName)"
 
 
 class RoleReplicas(NamedTuple):
@@ -57,13 +56,13 @@ def compile_job(
     takes_torchrun: bool = False,
     run_forms: tuple[str, ...] = RUN_FORMS,
 ) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a job as a marked tree, and what is wrong with the profile.
+    """Return the spec of a job as a traced tree, and the diagnostics of the profile.
 
-    ``split_roles`` gives the replica types of a profile without ``roles``. ``processes_field`` is where the
-    kind states the processes of a replica, ``run_forms`` are the forms of ``run`` that it has.
+    ``split_roles`` returns the replica types of a profile without ``roles``. ``processes_field`` is where the
+    kind states the processes of a replica, ``run_forms`` are the supported forms of ``run``.
     """
     spec = profile.get("spec")
-    diagnostics: list[Diagnostic] = [*reject_start_modes(spec), *reject_priority(spec, _PRIORITY_REMEDY)]
+    diagnostics: list[Diagnostic] = [*reject_start_modes(spec)]
     launcher = require_choice(spec.get("launcher"), _LAUNCHERS, spec, diagnostics) if takes_torchrun else None
     with_torchrun = launcher is not None and launcher.value == "torchrun"
     roles = _list_roles(spec, kind, split_roles, diagnostics)
@@ -83,7 +82,7 @@ def compile_job(
 
 
 def compile_mpi_job(profile: Cursor, inventory: Cursor, kind: TrainingKind) -> tuple[Any, list[Diagnostic]]:
-    """The spec of an MPIJob, whose launcher runs mpirun and not a script, as ``compile_job``."""
+    """Return the spec of an MPIJob, whose launcher runs mpirun and no script, like ``compile_job``."""
     return compile_job(
         profile,
         inventory,
@@ -97,7 +96,7 @@ def compile_mpi_job(profile: Cursor, inventory: Cursor, kind: TrainingKind) -> t
 def _list_roles(
     spec: Cursor, kind: TrainingKind, split_roles: SplitRoles, diagnostics: list[Diagnostic]
 ) -> list[RoleReplicas]:
-    """The roles that are written, or those that the kind makes of a profile without any."""
+    """Return the roles of the profile, or those that the kind derives from a profile without any."""
     if not spec.get("roles").value:
         return split_roles(spec, kind)
     known = parse_fixed_roles(spec, kind.types, diagnostics)
@@ -105,7 +104,7 @@ def _list_roles(
 
 
 def _count_role(role: ProfileRole, kind: TrainingKind) -> Any:
-    """The replicas of a role; a type that may have only one does not take the number of the job."""
+    """Return the replicas of a role; a type with at most one ignores the number of the job."""
     own = role.entry.get("replicas")
     if role.name not in kind.single_types or own.exists:
         return role.get_field("replicas") if role.get_field("replicas").exists else None
@@ -113,7 +112,7 @@ def _count_role(role: ProfileRole, kind: TrainingKind) -> Any:
 
 
 def split_main_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
-    """One replica of the main type, and workers for the rest of ``replicas``."""
+    """Return one replica of the main type, and workers for the rest of ``replicas``."""
     count = spec.get("replicas")
     origin = count if count.exists else spec
     main = RoleReplicas(_build_role(spec, kind.main_types[0]), attribute_to((behaviors.SPLIT, origin), 1))
@@ -124,7 +123,7 @@ def split_main_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplica
 
 
 def keep_workers(spec: Cursor, _kind: TrainingKind) -> list[RoleReplicas]:
-    """Workers alone."""
+    """Return only workers."""
     count = spec.get("replicas")
     return [RoleReplicas(_build_role(spec, "Worker"), count if count.exists else None)]
 
@@ -134,7 +133,7 @@ def _build_role(spec: Cursor, name: str, inherited_fields: frozenset[str] | None
 
 
 def split_launcher_and_workers(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
-    """A launcher that runs the command, and workers with the hardware."""
+    """Return a launcher that runs the command, and workers with the hardware."""
     launcher = _build_role(spec, kind.main_types[0], LAUNCHER_FIELDS)
     workers = _build_role(spec, "Worker", WORKER_FIELDS)
     count = spec.get("replicas")
@@ -184,7 +183,7 @@ def _build_processes(
     requests: list[tuple[ProfileRole, NodeRequest]],
     diagnostics: list[Diagnostic],
 ) -> Any:
-    """``processes`` as the field of the kind: a string for torchrun, a number for mpirun."""
+    """Build the kind's field for ``processes``: a string for torchrun, a number for mpirun."""
     if not field:
         return None
     processes, chosen = spec.get("processes"), spec.get("torchrun", "procPerNode")
@@ -202,7 +201,6 @@ def _build_processes(
 def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
     clean_up = spec.get("cleanUp")
     clean_up_choice = require_choice(clean_up, tuple(CLEAN_UPS), spec, diagnostics)
-    queue = spec.get("schedule", "queue")
     tree = drop_absent({
         "activeDeadlineSeconds": build_deadline(spec),
         "backoffLimit": spec.get("retries"),
@@ -210,6 +208,15 @@ def _build_run_policy(spec: Cursor, diagnostics: list[Diagnostic]) -> Any:
         if clean_up_choice is not None and clean_up_choice.exists
         else None,
         "suspend": build_suspend(spec.get("mode")),
-        "schedulingPolicy": attribute_to(spec.get("schedule"), {"queue": queue}) if queue.exists else None,
+        "schedulingPolicy": _build_scheduling_policy(spec),
     })  # fmt: skip
     return attribute_to(spec, tree) if tree else None
+
+
+def _build_scheduling_policy(spec: Cursor) -> Any:
+    """Return ``schedule`` as the fields that an operator with a gang scheduler reads."""
+    schedule = spec.get("schedule")
+    if find_scheduler(spec, (VOLCANO, KUEUE)) != VOLCANO:
+        return None
+    fields = drop_absent({"queue": schedule.get("queue"), "priorityClass": find_priority_class(spec)})
+    return attribute_to(schedule, fields) if fields else None

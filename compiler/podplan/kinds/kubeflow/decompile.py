@@ -1,4 +1,4 @@
-"""The spec of a job of the training operator as fields of a profile."""
+"""Decompiles the spec of a job of the training operator to fields of a profile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROCESS_WORDS = ("auto", "cpu", "gpu")
 
 
 def decompile_mpi_job(spec: Fields, kind: TrainingKind) -> Fields:
-    """The fields of the shortest profile for an MPIJob, as ``decompile_job``."""
+    """Return the fields of the shortest profile for an MPIJob, like ``decompile_job``."""
     return decompile_job(spec, kind, processes_field="slotsPerWorker", has_launcher=True)
 
 
@@ -34,7 +34,7 @@ def decompile_job(
     takes_torchrun: bool = False,
     has_launcher: bool = False,
 ) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``.
+    """Return the fields of the shortest profile that compiles approximately to ``spec``.
 
     With ``has_launcher`` a profile without roles is a launcher that runs the command, and workers.
     """
@@ -68,7 +68,7 @@ def _decompile_role(kind: TrainingKind, name: str, entry: Fields) -> Fields:
 
 
 def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> Fields:
-    """``replicas`` alone where the types are those that compiling makes of it, else ``roles``."""
+    """Return only ``replicas`` if compiling derives the same types from it, else ``roles``."""
     fields = [
         {key: value for key, value in role.items() if key not in ("name", "replicas")} for role in roles
     ]
@@ -83,12 +83,12 @@ def _merge_roles(kind: TrainingKind, roles: list[Fields], is_elastic: bool) -> F
     merged = build_role_fields(roles, "")
     for role in merged.get("roles", ()):
         if role["name"] in kind.single_types and role.get("replicas") == 1:
-            del role["replicas"]  # which compiling writes
+            del role["replicas"]  # as compiling writes it
     return merged
 
 
 def _merge_launcher_and_workers(kind: TrainingKind, roles: list[Fields]) -> Fields:
-    """The profile without roles of which compiling makes these two; empty if there is none."""
+    """Return the profile without roles that compiles to these two types; empty if there is none."""
     by_name = {role["name"]: role for role in roles}
     if by_name.keys() != {kind.main_types[0], "Worker"}:
         return {}
@@ -107,7 +107,7 @@ def _drop_name(role: Fields) -> Fields:
 
 
 def _decompile_processes(value: object, roles: list[Fields]) -> Fields:
-    roles = [role for role in roles if role["name"] == "Worker"] or roles  # those that compiling asks
+    roles = [role for role in roles if role["name"] == "Worker"] or roles  # compiling reads these
     if isinstance(value, str) and value.isascii() and value.isdigit() and str(int(value)) == value:
         return decompile_processes(int(value), roles)
     if isinstance(value, str) and value in _PROCESS_WORDS:
@@ -130,5 +130,7 @@ def _decompile_run_policy(spec: Fields) -> Fields:
     if policy.get("cleanPodPolicy") in _CLEAN_UP_NAMES:
         fields["cleanUp"] = _CLEAN_UP_NAMES[policy["cleanPodPolicy"]]
     fields |= decompile_lifecycle(policy)
-    queue = as_mapping(policy.get("schedulingPolicy")).get("queue")
-    return fields | ({"schedule": {"queue": queue}} if isinstance(queue, str) else {})
+    schedule = pick_renamed(
+        as_mapping(policy.get("schedulingPolicy")), {"queue": "queue", "priorityClass": "priority"}
+    )
+    return fields | ({"schedule": schedule} if schedule else {})

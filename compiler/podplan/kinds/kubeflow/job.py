@@ -1,4 +1,4 @@
-"""A job of the training operator on its way to Pods: its kind, its names and its replica types."""
+"""A job of the training operator during lowering: its kind, its names and its replica types."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OWN_MANAGER = "kubeflow.org/training-operator"
 _LABEL_PREFIX = "training.kubeflow.org"
 
 
-class ReplicaType(NamedTuple):
-    """One replica type as the operator sees it.
+class JobReplicaType(NamedTuple):
+    """One replica type of a job.
 
     ``name`` is the one that the operator uses, such as Worker, ``key`` the one in the CR, and ``label`` the
     one in names and labels.
-    ``replicas`` is the number that variables tell, and ``pod_count`` how many Pods stay.
+    ``replicas`` is the number in variables, and ``pod_count`` the number of Pods.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ReplicaType(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A CR with what all its children share."""
+    """A CR with the properties that all its children share."""
 
     cr: Cursor
     spec: Cursor
@@ -46,25 +46,25 @@ class Job(NamedTuple):
     name: str
     name_origins: tuple[Cause, ...]
     namespace: str
-    types: tuple[ReplicaType, ...]
+    types: tuple[JobReplicaType, ...]
     options: LoweringOptions
 
     @property
     def replica_count(self) -> int:
-        """The number of replicas of all types."""
+        """Return the number of replicas of all types."""
         return sum(one.replicas for one in self.types)
 
     @property
     def replica_origins(self) -> tuple[Cause, ...]:
         return tuple(why for one in self.types for why in one.replica_origins)
 
-    def find_type(self, *names: str) -> ReplicaType | None:
-        """The first of these types that the job has."""
+    def find_type(self, *names: str) -> JobReplicaType | None:
+        """Return the first of these types that the job has."""
         return next((one for name in names for one in self.types if one.name == name), None)
 
 
 def build_job(cr: Cursor, kind: TrainingKind, options: LoweringOptions) -> Job:
-    """The job of a CR that its schema accepts."""
+    """Build the job of a valid CR."""
     metadata, spec = cr.get("metadata"), cr.get("spec")
     name, prefix = metadata.get("name"), metadata.get("generateName")
     job_name = str(name.value_or(f"{prefix.value}{GENERATED_SUFFIX}" if prefix.exists else ""))
@@ -80,26 +80,21 @@ def build_job(cr: Cursor, kind: TrainingKind, options: LoweringOptions) -> Job:
     )
 
 
-def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[ReplicaType]:
+def _iter_types(specs: Cursor, kind: TrainingKind) -> Iterator[JobReplicaType]:
     entries = specs.fields()
     leading_type = kind.find_leading_type([kind.normalize_type(key) for key in entries])
     for key, entry in entries.items():
         name = kind.normalize_type(key)
         if key == name and any(other != key and kind.normalize_type(other) == name for other in entries):
-            continue  # the operator writes the type in other letters over this one
+            continue  # the operator overwrites this one with the type in another case
         replicas, default = entry.get("replicas"), kind.default_replicas.get(name, 1)
         why = behaviors.DEFAULT_REPLICAS if default else behaviors.DEFAULT_WORKERS_MPI
         count = int(replicas.value_or(default))
-        # The operator creates the Pod of the leading type also for replicas: 0, and is done then.
+        # The operator creates the Pod of the leading type also for replicas: 0, and then stops.
         pod_count = 1 if count == 0 and name == leading_type else max(count, 0)
-        yield ReplicaType(
+        yield JobReplicaType(
             name, key, key.lower(), entry, count, (replicas,) if replicas.exists else (why, entry), pod_count
         )
-
-
-def present_causes(*causes: Cause) -> tuple[Cause, ...]:
-    """``causes`` without the places where nothing is written; the first that is left is the place to edit."""
-    return tuple(cause for cause in causes if not isinstance(cause, Cursor) or cause.exists)
 
 
 def is_ignored(job: Job) -> bool:
@@ -112,17 +107,17 @@ def is_ignored(job: Job) -> bool:
 
 
 def fails_at_once(job: Job) -> bool:
-    """Whether the job has failed before the operator creates its Pods."""
+    """Whether the job fails before the operator creates its Pods."""
     return int(job.spec.get("runPolicy", "backoffLimit").value_or(0)) < 0
 
 
-def build_name(job: Job, replica_type: ReplicaType) -> Indexed:
-    """The name of the Pods and Services of a type."""
+def build_name(job: Job, replica_type: JobReplicaType) -> Indexed:
+    """Build the name of the Pods and Services of a type."""
     return Indexed((f"{job.name}-{replica_type.label}-", 0))
 
 
-def build_labels(job: Job, replica_type: ReplicaType, index: Indexed | None) -> dict[str, Any]:
-    """The labels of the Pods of a type, and by which Services find them."""
+def build_labels(job: Job, replica_type: JobReplicaType, index: Indexed | None) -> dict[str, Any]:
+    """Build the labels of the Pods of a type, which Services select."""
     labels: dict[str, Any] = {
         "operator-name": attribute_to(
             (behaviors.LABELS, job.cr.get("kind")), f"{job.kind.name.lower()}-controller"
@@ -135,8 +130,8 @@ def build_labels(job: Job, replica_type: ReplicaType, index: Indexed | None) -> 
     return {f"{_LABEL_PREFIX}/{key}": value for key, value in labels.items()}
 
 
-def build_main_label(replica_type: ReplicaType) -> dict[str, Any]:
-    """The label of the Pod that decides over the job."""
+def build_main_label(replica_type: JobReplicaType) -> dict[str, Any]:
+    """Build the label of the Pod that decides over the job."""
     return {f"{_LABEL_PREFIX}/job-role": attribute_to((behaviors.MAIN_LABEL, replica_type.entry), "master")}
 
 
@@ -150,7 +145,7 @@ def build_metadata(
     owner_behavior: Behavior = behaviors.OWNER,
     **fields: Any,
 ) -> dict[str, Any]:
-    """The metadata of a child; the job is its owner once it has a uid."""
+    """Build the metadata of a child; the job is its owner once it has a uid."""
     tree = {
         "name": attribute_to((*job.name_origins, name_behavior), name),
         "namespace": job.cr.get("metadata", "namespace"),
@@ -163,7 +158,7 @@ def build_metadata(
 
 
 def build_owners(job: Job, behavior: Behavior, unknown_uid: str = "") -> list[Traced]:
-    """The job as the owner of its children; while its uid is unknown, none without ``unknown_uid``."""
+    """Build the owner of the children; without a uid and without ``unknown_uid`` there is none."""
     uid: Traced | Cursor = job.cr.get("metadata", "uid")
     if not uid.value:
         uid = attribute_to(UID_FLAG if job.options.uid else behavior, job.options.uid or unknown_uid)

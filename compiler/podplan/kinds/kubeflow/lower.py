@@ -1,4 +1,4 @@
-"""From a CR to the objects that the operator creates, for the kinds with a Service for each Pod."""
+"""Lowering of a CR to the objects that the operator creates, for the kinds with a Service for each Pod."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import partial
 
 from podplan.core.provenance import Cursor
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_job, fails_at_once, is_ignored
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_job, fails_at_once, is_ignored
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
 from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_pods
 from podplan.kinds.kubeflow.services import build_services
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
-BuildParts = Callable[[Job, ReplicaType, PodRange], PodParts]
+BuildParts = Callable[[Job, JobReplicaType, PodRange], PodParts]
 
 
 def lower_job(
@@ -23,9 +23,9 @@ def lower_job(
     build_parts: BuildParts,
     build_others: Callable[[Job], list[ReplicaGroup]] | None = None,
 ) -> list[ReplicaGroup]:
-    """The PodGroup, the Services and the Pods of a job, and what ``build_others`` makes.
+    """Build the PodGroup, the Services and the Pods of a job, and the objects of ``build_others``.
 
-    The operator makes the latter first, so also for a job that fails at once.
+    The operator creates the latter first, so also for a job that fails immediately.
     """
     job = build_job(cr, kind, options)
     if is_ignored(job):

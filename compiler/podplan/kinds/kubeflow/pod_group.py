@@ -1,34 +1,34 @@
-"""Gang scheduling: the PodGroup of a job, and what ties its Pods to it."""
+"""Gang scheduling: the PodGroup of a job, and the labels that connect its Pods with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to, present_causes
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.common.quantities import canonicalize_quantity, sum_quantities
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.behaviors import NONE, VOLCANO
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata, present_causes
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_metadata
 
 VOLCANO_API, PLUGINS_API = "scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1"
 
 
 def find_gang_scheduler(job: Job) -> str:
-    """The gang scheduler of the operator: none, volcano or scheduler-plugins."""
+    """Return the gang scheduler of the operator: none, volcano or scheduler-plugins."""
     return str(job.options.resolve_behavior(behaviors.GANG_SCHEDULER).value)
 
 
 def build_gang_labels(job: Job) -> dict[str, Traced]:
-    """The label by which scheduler-plugins finds the PodGroup of a Pod."""
+    """Build the label by which scheduler-plugins finds the PodGroup of a Pod."""
     if find_gang_scheduler(job) in (NONE, VOLCANO):
         return {}
     return {"scheduling.x-k8s.io/pod-group": attribute_to((_gang(job), *job.name_origins), job.name)}
 
 
-def build_gang_annotations(job: Job, replica_type: ReplicaType) -> dict[str, Traced]:
-    """The annotations by which Volcano finds the PodGroup of a Pod."""
+def build_gang_annotations(job: Job, replica_type: JobReplicaType) -> dict[str, Traced]:
+    """Build the annotations by which Volcano finds the PodGroup of a Pod."""
     if find_gang_scheduler(job) != VOLCANO:
         return {}
     return {
@@ -38,7 +38,7 @@ def build_gang_annotations(job: Job, replica_type: ReplicaType) -> dict[str, Tra
 
 
 def build_scheduler_name(job: Job, template_spec: Cursor) -> Traced | None:
-    """The schedulerName that Pods get; None where the template has one, or nothing is scheduled as a gang."""
+    """Return the schedulerName that Pods get; None if the template has one, or without gang scheduling."""
     scheduler = find_gang_scheduler(job)
     if scheduler == NONE or template_spec.get("schedulerName").value:
         return None
@@ -52,7 +52,7 @@ def build_scheduler_name(job: Job, template_spec: Cursor) -> Traced | None:
 
 
 def build_pod_groups(job: Job) -> list[ReplicaGroup]:
-    """The PodGroup of a job, as a list of one or none."""
+    """Build the PodGroup of a job, as a list of one or none."""
     scheduler = find_gang_scheduler(job)
     if scheduler == NONE:
         return []
@@ -120,8 +120,8 @@ def _build_min_resources(job: Job, policy: Cursor, member: int) -> Traced | None
     )
 
 
-def _iter_gang(job: Job, member: int) -> Iterator[tuple[ReplicaType, int]]:
-    """The first ``member`` Pods by type. The operator takes the types in a random order."""
+def _iter_gang(job: Job, member: int) -> Iterator[tuple[JobReplicaType, int]]:
+    """Yield the first ``member`` Pods by type. The operator iterates over the types in random order."""
     for replica_type in job.types:
         count = min(replica_type.replicas, member)
         if count > 0:

@@ -1,11 +1,11 @@
-"""Pods of a replica type: the template with what the operator adds to it."""
+"""Pods of a replica type: the template with the operator's additions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.provenance import Cursor, Traced, attribute_to, present_causes
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.common import go_serialization
@@ -14,12 +14,11 @@ from podplan.kinds.common.go_serialization import write_env, write_ports, write_
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
-    ReplicaType,
+    JobReplicaType,
     build_labels,
     build_main_label,
     build_metadata,
     build_name,
-    present_causes,
 )
 from podplan.kinds.kubeflow.pod_group import build_gang_annotations, build_gang_labels, build_scheduler_name
 
@@ -40,9 +39,9 @@ class PodRange(NamedTuple):
 
 
 class PodParts(NamedTuple):
-    """What a kind adds to the Pods of a range.
+    """The additions of a kind to the Pods of a range.
 
-    ``env`` is for each container, or for the training one alone with ``only_training``.
+    ``env`` is for each container, or for the training container only with ``only_training``.
     """
 
     env: list[Traced]
@@ -50,8 +49,8 @@ class PodParts(NamedTuple):
     init_containers: tuple[Any, ...] = ()
 
 
-def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
-    """The Pods of a type as ranges: of the leading type, the first is one of its own."""
+def split_ranges(job: Job, replica_type: JobReplicaType) -> list[PodRange]:
+    """Split the Pods of a type into ranges: the first Pod of the leading type is a separate one."""
     count, is_main_type = replica_type.pod_count, replica_type.name in job.kind.main_types
     if replica_type is not find_leading_type(job):
         return [PodRange(0, count, is_main=is_main_type)] if count else []
@@ -63,15 +62,15 @@ def split_ranges(job: Job, replica_type: ReplicaType) -> list[PodRange]:
     return [one for one in ranges if one.replicas > 0]
 
 
-def find_leading_type(job: Job) -> ReplicaType | None:
-    """The type whose first Pod the others depend on."""
+def find_leading_type(job: Job) -> JobReplicaType | None:
+    """Return the type on whose first Pod the others depend."""
     return job.find_type(job.kind.find_leading_type([one.name for one in job.types]))
 
 
 def build_pods(
-    job: Job, replica_type: ReplicaType, build_parts: Callable[[PodRange], PodParts]
+    job: Job, replica_type: JobReplicaType, build_parts: Callable[[PodRange], PodParts]
 ) -> Iterator[ReplicaGroup]:
-    """The Pods of a type."""
+    """Build the Pods of a type."""
     for pod_range in split_ranges(job, replica_type):
         labels = build_labels(job, replica_type, INDEX)
         if pod_range.is_main:
@@ -94,7 +93,7 @@ def build_pods(
 
 def build_pod_group(
     job: Job,
-    replica_type: ReplicaType,
+    replica_type: JobReplicaType,
     name: Indexed | str,
     labels: TracedMap,
     spec: TracedMap,
@@ -102,7 +101,7 @@ def build_pod_group(
     count: int = 1,
     finalizers: Cursor | None = None,
 ) -> ReplicaGroup:
-    """Pods with this name and spec, and the labels and annotations of their template."""
+    """Build Pods with this name and spec, and the labels and annotations of their template."""
     template = replica_type.template.get("metadata")
     written_labels, written_annotations = template.get("labels"), template.get("annotations")
     labels = {**written_labels.fields(), **labels, **build_gang_labels(job)}
@@ -126,14 +125,14 @@ def build_pod_group(
     return group._replace(training_container_index=find_training_index(job, replica_type))
 
 
-def find_training_index(job: Job, replica_type: ReplicaType) -> int:
-    """The index of the container with the name of the kind, else the first."""
+def find_training_index(job: Job, replica_type: JobReplicaType) -> int:
+    """Return the index of the container with the kind's container name, else the first."""
     containers = replica_type.template.get("spec", "containers").entries()
     return next((i for i, one in enumerate(containers) if one.get("name").value == job.kind.container), 0)
 
 
-def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> list[Any]:
-    """The containers of a type with the variables and the port that the operator adds."""
+def build_containers(job: Job, replica_type: JobReplicaType, parts: PodParts) -> list[Any]:
+    """Build the containers of a type with the variables and the port that the operator adds."""
     training_index = find_training_index(job, replica_type)
     containers: list[Any] = []
     for index, container in enumerate(replica_type.template.get("spec", "containers").entries()):
@@ -148,30 +147,39 @@ def build_containers(job: Job, replica_type: ReplicaType, parts: PodParts) -> li
 
 
 def write_container(container: Cursor) -> TracedMap:
-    """A container as it leaves the operator."""
+    """Return a container as the operator writes it."""
     return go_serialization.write_container(container, behaviors.PROTOCOL, behaviors.QUANTITY)
 
 
-def find_port(job: Job, replica_type: ReplicaType) -> Cursor | None:
-    """The port of the training container that has the name of the kind's port."""
+def find_port(job: Job, replica_type: JobReplicaType) -> Cursor | None:
+    """Return the port of the training container with the name of the kind's port."""
     index = find_training_index(job, replica_type)
     container = replica_type.template.get("spec", "containers", index)
     ports = (one for one in container.get("ports").entries() if one.get("name").value == job.kind.port_name)
     return next(ports, None)
 
 
-def resolve_port(job: Job, replica_type: ReplicaType) -> Traced:
-    """The number of the kind's port of a type: as written, else the default."""
-    port = find_port(job, replica_type)
-    if port is not None and port.get("containerPort").exists:
-        return attribute_to(
-            (port.get("containerPort"), behaviors.DEFAULT_PORT), port.get("containerPort").value
-        )
+def resolve_port(job: Job, replica_type: JobReplicaType) -> Traced:
+    """Return the number of the kind's port in a type: as stated, else the default."""
+    number = _find_port_number(job, replica_type)
+    if number is not None:
+        return attribute_to((number, behaviors.DEFAULT_PORT), number.value)
     return attribute_to((behaviors.DEFAULT_PORT, replica_type.entry), job.kind.port)
 
 
-def build_default_port(job: Job, replica_type: ReplicaType) -> Traced:
-    """The port that the operator adds to the training container."""
+def find_port_origin(job: Job, replica_type: JobReplicaType) -> Cursor:
+    """Return where the number of the kind's port of a type is stated, else the type itself."""
+    number = _find_port_number(job, replica_type)
+    return number if number is not None else replica_type.entry
+
+
+def _find_port_number(job: Job, replica_type: JobReplicaType) -> Cursor | None:
+    port = find_port(job, replica_type)
+    return port.get("containerPort") if port is not None and port.get("containerPort").exists else None
+
+
+def build_default_port(job: Job, replica_type: JobReplicaType) -> Traced:
+    """Build the port that the operator adds to the training container."""
     return attribute_to(
         (behaviors.DEFAULT_PORT, replica_type.entry),
         {"name": job.kind.port_name, "containerPort": job.kind.port},
@@ -180,12 +188,12 @@ def build_default_port(job: Job, replica_type: ReplicaType) -> Traced:
 
 def build_pod_spec(
     job: Job,
-    replica_type: ReplicaType,
+    replica_type: JobReplicaType,
     containers: list[Any],
     init_containers: tuple[Any, ...] = (),
     **fields: Any,
 ) -> TracedMap:
-    """The spec of the template with containers, restart policy and scheduler as the operator sets them."""
+    """Build the spec of the template with containers, restart policy and scheduler from the operator."""
     template = replica_type.template.get("spec")
     tree: TracedMap = {**template.fields(), "containers": containers}
     if "volumes" in tree:
@@ -204,18 +212,11 @@ def build_pod_spec(
     return order_pod_fields(tree)
 
 
-def _build_restart_policy(job: Job, replica_type: ReplicaType) -> Traced:
+def _build_restart_policy(job: Job, replica_type: JobReplicaType) -> Traced:
     policy = replica_type.entry.get("restartPolicy")
     value = str(policy.value or job.kind.restart_policy)
     return attribute_to(
         (policy if policy.value else replica_type.entry, behaviors.RESTART_POLICY),
         "Never" if value == "ExitCode" else value,
         overridden=(replica_type.template.get("spec", "restartPolicy"),),
-    )
-
-
-def build_variable(name: str, value: Any, *causes: Cause) -> Traced:
-    """A variable that the operator sets, because of ``causes``. An empty value is left out, as Go does."""
-    return attribute_to(
-        present_causes(*causes), {"name": name, "value": value} if value != "" else {"name": name}
     )

@@ -6,12 +6,12 @@ from podplan.core.provenance import Traced, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_labels, build_metadata, build_name
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_labels, build_metadata, build_name
 from podplan.kinds.kubeflow.pods import INDEX, build_default_port, find_port
 
 
-def build_services(job: Job, replica_type: ReplicaType) -> list[ReplicaGroup]:
-    """The Services of a type as one group; none for no Pods."""
+def build_services(job: Job, replica_type: JobReplicaType) -> list[ReplicaGroup]:
+    """Build the Services of a type as one group; none without Pods."""
     if replica_type.pod_count <= 0:
         return []
     labels = build_labels(job, replica_type, INDEX)
@@ -27,8 +27,8 @@ def build_services(job: Job, replica_type: ReplicaType) -> list[ReplicaGroup]:
     return [build_group(tree, replica_type.key, 0, replica_type.pod_count)]
 
 
-def _build_ports(job: Job, replica_type: ReplicaType) -> list[Any]:
-    """The ports of the container with the kind's name: name and number alone, the last of one name.
+def _build_ports(job: Job, replica_type: JobReplicaType) -> list[Any]:
+    """Build the ports of the container with the kind's name: only name and number, the last of each name.
 
     Source: docs/evidence/training-operator.md#services.
     """

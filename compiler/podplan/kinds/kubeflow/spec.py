@@ -1,4 +1,4 @@
-"""What the kinds of the training operator answer alike."""
+"""The common part of the KindSpecs of the training operator."""
 
 from __future__ import annotations
 
@@ -41,14 +41,18 @@ _PROPOSED_TEXTS = {
     "training-operator.cluster-domain": r"\.svc\.([a-z0-9.-]+):[0-9]",
     "training-operator.init-tries": r"\bseq ([0-9]+)\)",
 }
-STARTER_FIELDS = {"cleanUp": "Unfinished", "deadline": "24h"}
+STARTER_FIELDS = {
+    "schedule": "{queue: default}  # if the operator has a gang scheduler (gang-scheduler in podplan.toml)",
+    "cleanUp": "Unfinished",
+    "deadline": "24h",
+}
 PROFILE_FIELDS = frozenset(("restart", "deadline", "retries", "cleanUp"))
 
 
 def build_spec(
     kind: TrainingKind, plural: str, status: Mapping[str, Any] | None = None, **answers: Any
 ) -> KindSpec:
-    """The spec of a kind from its kind; ``status`` and ``answers`` are what is its own."""
+    """Build the KindSpec of a training kind; ``status`` and ``answers`` are specific to the kind."""
 
     def validate(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
         from podplan.kinds.kubeflow.validation import validate_job
@@ -90,6 +94,7 @@ def build_spec(
             "run_policy_path": ("spec", "runPolicy"),
             "profile_fields": PROFILE_FIELDS,
             "role_fields": frozenset(("restart",)),
+            "schedulers": ("volcano", "kueue") if kind.has_queue_integration else ("volcano",),
             "starter_fields": STARTER_FIELDS,
             "load_change_rules": load_change_rules,
             "load_status_rules": load_status_rules,

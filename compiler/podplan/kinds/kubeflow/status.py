@@ -1,4 +1,4 @@
-"""What the training operator reports of a job and does when its Pods end.
+"""Status of jobs of the training operator, and its actions when Pods end.
 
 Source: docs/evidence/training-operator.md#end-of-a-job.
 """
@@ -76,7 +76,7 @@ _RECREATED = {"OnFailure": "recreate", "Always": "recreate", "ExitCode": "recrea
 def build_status_rules(
     kind: TrainingKind, messages: dict[str, str] | None = None, **answers: Any
 ) -> EndingRules:
-    """The rules of a kind; ``messages`` and ``answers`` are those that are its own."""
+    """Build the status rules of a kind; ``messages`` and ``answers`` are specific to the kind."""
     values = {"failed_pods": _RECREATED, "keeps_time_of_final_code": False, **answers}
     return EndingRules(
         behaviors=BEHAVIORS,

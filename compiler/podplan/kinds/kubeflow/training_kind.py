@@ -1,4 +1,4 @@
-"""What sets the kinds of the training operator apart, as plain values."""
+"""The differences between the kinds of the training operator, as plain values."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
 class TrainingKind(NamedTuple):
-    """One kind: the names and defaults by which the operator treats it.
+    """The names and defaults that the operator has for a kind.
 
-    ``types`` are its replica types as the operator writes them, in the order in which it names them.
-    ``main_types`` are those whose Pod decides over the job. ``container`` is the name of the container that
-    trains, "" for a kind in which that is the first, and ``port_name`` and ``port`` the port that it gets.
+    ``types`` are its replica types in the operator's spelling and order.
+    ``main_types`` are those whose Pod decides over the job. ``container`` is the name of the training
+    container, "" for a kind that uses the first one, and ``port_name`` and ``port`` the port that it gets.
     ``restart_policy`` is the default of ``restart_policies``.
     ``splits_replicas``: a profile without roles has one replica of the main type. ``has_main_worker``:
-    without a main type worker 0 decides. ``has_open_types``: the operator takes types in any case, and others
-    too. ``has_manager``: it leaves jobs alone that runPolicy.managedBy gives to another controller, which is
-    immutable with ``keeps_manager``.
+    without a main type worker 0 decides. ``has_open_types``: the operator accepts types in any case, and
+    unknown types. ``has_manager``: it ignores jobs that runPolicy.managedBy gives to another controller,
+    a field that is immutable with ``keeps_manager``.
 
     ``has_queue_integration``: Kueue can queue the jobs.
-    ``traits`` are those that not all these kinds have (podplan.kinds.traits).
+    ``traits`` are those that only some of these kinds have (podplan.kinds.traits).
 
-    What is refused: ``has_webhook`` tells whether a webhook does so or the operator. ``required_types`` must
-    be there, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
+    Refusals: ``has_webhook`` states whether a webhook or the operator refuses. ``required_types`` must
+    exist, ``exclusive_types`` not together, ``single_types`` have one replica, ``written_single_types``
     must state that, and ``counted_types`` have at least one. Others crash the operator: negative replicas
     with ``panics_below_zero``, an elasticPolicy alone with ``panics_without_worker``.
     """
@@ -58,9 +58,9 @@ class TrainingKind(NamedTuple):
     panics_without_worker: bool = False
 
     def find_leading_type(self, types: Sequence[str]) -> str:
-        """The type whose first Pod decides or the others depend on: a main one, else the workers."""
+        """Return the type whose first Pod decides or is needed by the others: a main one, else workers."""
         return next((name for name in (*self.main_types, "Worker") if name in types), "")
 
     def normalize_type(self, key: str) -> str:
-        """A replica type as the operator calls it."""
+        """Return a replica type in the operator's spelling."""
         return next((name for name in self.types if name.lower() == key.lower()), key)

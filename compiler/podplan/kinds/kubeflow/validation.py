@@ -1,4 +1,4 @@
-"""What the API server, the webhook and the operator refuse of a job, beside what a schema can state.
+"""Refusals of a job by the API server, the webhook and the operator that a schema cannot state.
 
 Source: docs/evidence/training-operator.md#refusals. A message names who refuses: the webhook
 when the job is applied, or the operator afterwards, which reports it in an Event and tries again without end.
@@ -22,8 +22,8 @@ _CRASH = "the training operator panics"
 _BOUNDS = ("minReplicas", "maxReplicas")
 
 
-class _Entry(NamedTuple):
-    """A replica type of a CR: the type as the operator calls it, its path and its spec."""
+class _ReplicaTypeEntry(NamedTuple):
+    """A replica type of a CR: the type in the operator's spelling, its path and its spec."""
 
     type: str
     path: Path
@@ -31,13 +31,15 @@ class _Entry(NamedTuple):
 
 
 def validate_job(kind: TrainingKind, cr: Mapping[str, Any]) -> list[Diagnostic]:
-    """The problems of a CR."""
+    """Return the diagnostics of a CR."""
     spec = cr.get("spec")
     if not isinstance(spec, dict):
         return []
     specs = spec.get(kind.specs_field)
     entries = [
-        _Entry(kind.normalize_type(key) if kind.has_open_types else key, ("spec", kind.specs_field, key), one)
+        _ReplicaTypeEntry(
+            kind.normalize_type(key) if kind.has_open_types else key, ("spec", kind.specs_field, key), one
+        )
         for key, one in (specs.items() if isinstance(specs, dict) else ())
         if isinstance(key, str) and isinstance(one, dict)
     ]
@@ -56,7 +58,7 @@ def _refusal(kind: TrainingKind) -> str:
 
 
 def _with_article(name: str) -> str:
-    """The name of a kind with its article: an MPIJob, a TFJob."""
+    """Return the name of a kind with its article: an MPIJob, a TFJob."""
     return f"{'an' if name[0] in 'MX' else 'a'} {name}"
 
 
@@ -71,7 +73,7 @@ def _validate_name(kind: TrainingKind, metadata: Any) -> Iterator[Diagnostic]:
 
 
 def _validate_types(
-    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_Entry]
+    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_ReplicaTypeEntry]
 ) -> Iterator[Diagnostic]:
     present = {entry.type: entry for entry in entries}
     specs_path = ("spec", kind.specs_field)
@@ -96,7 +98,7 @@ def _validate_types(
         yield Diagnostic("SCHEMA009", message, entry.path, on_key=True, related=related)
 
 
-def _validate_entry(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
+def _validate_entry(kind: TrainingKind, entry: _ReplicaTypeEntry, is_leading: bool) -> Iterator[Diagnostic]:
     yield from _validate_replicas(kind, entry, is_leading)
     yield from _validate_restart_policy(kind, entry)
     template = entry.data.get("template")
@@ -113,8 +115,8 @@ def _validate_entry(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iter
         yield Diagnostic("SCHEMA004", message, single_path, on_key=single_path == path, help=help)
 
 
-def _validate_restart_policy(kind: TrainingKind, entry: _Entry) -> Iterator[Diagnostic]:
-    """A policy of the operator alone in other letters; the API server reports others in the Pod."""
+def _validate_restart_policy(kind: TrainingKind, entry: _ReplicaTypeEntry) -> Iterator[Diagnostic]:
+    """Report a policy of the operator in another case; the API server reports other values in the Pod."""
     policy = entry.data.get("restartPolicy")
     if not isinstance(policy, str) or policy in kind.restart_policies or policy.lower() != "exitcode":
         return
@@ -124,7 +126,9 @@ def _validate_restart_policy(kind: TrainingKind, entry: _Entry) -> Iterator[Diag
     )
 
 
-def _validate_replicas(kind: TrainingKind, entry: _Entry, is_leading: bool) -> Iterator[Diagnostic]:
+def _validate_replicas(
+    kind: TrainingKind, entry: _ReplicaTypeEntry, is_leading: bool
+) -> Iterator[Diagnostic]:
     replicas, path = entry.data.get("replicas"), (*entry.path, "replicas")
     if replicas is None:
         if entry.type in kind.written_single_types:
@@ -156,12 +160,12 @@ def _validate_manager(kind: TrainingKind, spec: Mapping[str, Any]) -> Iterator[D
 
 
 def _validate_elastic_policy(
-    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_Entry]
+    kind: TrainingKind, spec: Mapping[str, Any], entries: list[_ReplicaTypeEntry]
 ) -> Iterator[Diagnostic]:
     policy, path = spec.get("elasticPolicy"), ("spec", "elasticPolicy")
     if not kind.has_elastic_policy or not isinstance(policy, dict):
         return
-    # With a bound of its own the operator does not look for the workers' number.
+    # With its own minimum the operator does not read the number of workers.
     needs_worker = not kind.panics_without_worker or all(policy.get(name) is None for name in _BOUNDS)
     if needs_worker and not any(entry.type == "Worker" for entry in entries):
         effect = (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
-from podplan.core.provenance import Cause, attribute_to
+from podplan.core.provenance import Cause, attribute_to, present_causes
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.kubeflow.job import Job, build_metadata, present_causes
+from podplan.kinds.kubeflow.job import Job, build_metadata
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import (
     OPEN_MPI,

@@ -8,7 +8,8 @@ from podplan.core.provenance import Traced, attribute_to, root_cursor
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kinds.batch.pods import build_pods, creates_pods, split_pods
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_owners
+from podplan.kinds.common.controller_variables import build_variable
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_owners
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.job_objects import build_child
 from podplan.kinds.mpi_operator.names import (
@@ -26,7 +27,6 @@ from podplan.kinds.mpi_operator.pods import (
     build_first_container,
     build_pod_metadata,
     build_pod_spec,
-    build_variable,
 )
 
 _JOB_FIELDS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
@@ -54,7 +54,7 @@ _OTHER_VARIABLES = {
 }
 
 
-def build_launcher(job: Job, launcher: ReplicaType) -> Iterator[ReplicaGroup]:
+def build_launcher(job: Job, launcher: JobReplicaType) -> Iterator[ReplicaGroup]:
     """The Job of the launcher, and the Pod that the Job controller creates for it."""
     policy = job.spec.get("runPolicy")
     spec: TracedMap = {
@@ -74,7 +74,7 @@ def build_launcher(job: Job, launcher: ReplicaType) -> Iterator[ReplicaGroup]:
             yield build_pods(group, pod_range, replica_type=launcher.key, with_priority=False)
 
 
-def _build_template(job: Job, launcher: ReplicaType) -> TracedMap:
+def _build_template(job: Job, launcher: JobReplicaType) -> TracedMap:
     as_worker = is_launcher_a_worker(job)
     metadata = build_pod_metadata(job, launcher, "launcher", "0" if as_worker else None)
     metadata["ownerReferences"] = build_owners(job, behaviors.OWNER, _UNKNOWN_UID)
@@ -96,7 +96,7 @@ def _build_template(job: Job, launcher: ReplicaType) -> TracedMap:
     }
 
 
-def _build_environment(job: Job, launcher: ReplicaType) -> Iterator[Traced]:
+def _build_environment(job: Job, launcher: JobReplicaType) -> Iterator[Traced]:
     why: tuple[Any, ...] = (launcher.entry, behaviors.ENVIRONMENT)
     yield build_variable("K_MPI_JOB_ROLE", "launcher", *why)
     implementation = job.spec.get("mpiImplementation")

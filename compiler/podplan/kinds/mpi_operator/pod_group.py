@@ -111,9 +111,11 @@ def _build_min_resources(job: Job, policy: Cursor, members: int) -> Traced | Non
     by_resource: dict[str, list[tuple[Any, int]]] = {}
     causes: list[Cause] = []
     is_cut = sum(one.pod_count for one in job.types) > members
+    classes = {one.template.get("spec", "priorityClassName").value for one in job.types}
+    if is_cut and len(classes) > 1:
+        causes.append(behaviors.CUT_WORKERS)
     for replica_type in job.types:
-        # The operator takes fewer of the type with the lower priority, which podplan does not know; of two
-        # that are equal, it takes fewer workers.
+        # The operator takes fewer of the type with the lower priority, and if both are equal fewer workers.
         count = members - 1 if is_cut and replica_type.name == "Worker" else replica_type.pod_count
         for container in replica_type.template.get("spec", "containers").entries():
             resources = container.get("resources")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
+from podplan.core.provenance import Cursor, Traced, attribute_to, present_causes
 from podplan.core.typing import Any
 from podplan.kinds.common.field_order import order_container_fields, order_pod_fields
 from podplan.kinds.common.go_serialization import write_container, write_env
-from podplan.kinds.kubeflow.job import Job, ReplicaType, present_causes
+from podplan.kinds.kubeflow.job import Job, JobReplicaType
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import DEFAULT_SSH_PATH, SSH_VOLUME
 from podplan.kinds.mpi_operator.pod_group import (
@@ -32,7 +32,7 @@ def build_label(job: Job, name: str) -> Traced:
 
 
 def build_pod_metadata(
-    job: Job, replica_type: ReplicaType, role: str, index: Indexed | str | None
+    job: Job, replica_type: JobReplicaType, role: str, index: Indexed | str | None
 ) -> TracedMap:
     """Labels and annotations of the Pods of a type: those of the template, and the operator's over them."""
     template = replica_type.template.get("metadata")
@@ -58,7 +58,7 @@ def build_pod_metadata(
 
 def build_pod_spec(
     job: Job,
-    replica_type: ReplicaType,
+    replica_type: JobReplicaType,
     host_name: Indexed | str,
     default_restart_policy: str,
     first_container: TracedMap,
@@ -105,7 +105,7 @@ def _write_container(container: Cursor) -> TracedMap:
 
 
 def build_first_container(
-    job: Job, replica_type: ReplicaType, variables: list[Traced], mounts: tuple[Traced, ...] = ()
+    job: Job, replica_type: JobReplicaType, variables: list[Traced], mounts: tuple[Traced, ...] = ()
 ) -> TracedMap:
     """The first container of a type with variables, the ssh keys and further mounts."""
     container = replica_type.template.get("spec", "containers", 0)
@@ -122,11 +122,6 @@ def build_first_container(
     return tree
 
 
-def build_variable(name: str, value: str, *causes: Cause) -> Traced:
-    """A variable that the operator sets, because of ``causes``."""
-    return attribute_to(present_causes(*causes), {"name": name, "value": value})
-
-
 def _build_ssh_volume(job: Job) -> Traced:
     path = job.spec.get("sshAuthMountPath")
     secret: TracedMap = {
@@ -140,7 +135,7 @@ def _build_ssh_volume(job: Job) -> Traced:
     )
 
 
-def _build_restart_policy(replica_type: ReplicaType, default: str) -> Traced:
+def _build_restart_policy(replica_type: JobReplicaType, default: str) -> Traced:
     policy = replica_type.entry.get("restartPolicy")
     return attribute_to(
         (policy if policy.value else replica_type.entry, behaviors.RESTART_POLICY),

@@ -6,7 +6,8 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.provenance import attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata
+from podplan.kinds.common.controller_variables import build_variable
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_metadata
 from podplan.kinds.mpi_operator import behaviors
 from podplan.kinds.mpi_operator.names import build_worker_name, count_workers, is_launcher_a_worker
 from podplan.kinds.mpi_operator.pods import (
@@ -14,7 +15,6 @@ from podplan.kinds.mpi_operator.pods import (
     build_first_container,
     build_pod_metadata,
     build_pod_spec,
-    build_variable,
 )
 
 _SSHD = ["/usr/sbin/sshd", "-De"]
@@ -48,7 +48,7 @@ def build_workers(job: Job) -> list[ReplicaGroup]:
     return [build_group(tree, workers.key, 0, count_workers(job))._replace(training_container_index=0)]
 
 
-def _build_container(job: Job, workers: ReplicaType) -> TracedMap:
+def _build_container(job: Job, workers: JobReplicaType) -> TracedMap:
     why = (behaviors.SSHD, workers.entry)
     tree = build_first_container(job, workers, [build_variable("K_MPI_JOB_ROLE", "worker", *why)])
     container = workers.template.get("spec", "containers", 0)
@@ -57,7 +57,7 @@ def _build_container(job: Job, workers: ReplicaType) -> TracedMap:
     return tree
 
 
-def _build_dns(job: Job, workers: ReplicaType) -> Any:
+def _build_dns(job: Job, workers: JobReplicaType) -> Any:
     written = workers.template.get("spec", "dnsConfig")
     domain = attribute_to((*job.name_origins, behaviors.DNS), f"{job.name}.{job.namespace}.svc.cluster.local")
     return attribute_to(

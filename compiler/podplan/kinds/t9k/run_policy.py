@@ -17,7 +17,11 @@ def build_scheduler(spec: Cursor) -> Any:
     schedule = spec.get("schedule")
     if not schedule.exists:
         return None
-    section = {key: schedule.get(key) for key in ("queue", "priority")}
+    priority = schedule.get("priority")
+    section = {
+        "queue": schedule.get("queue"),
+        "priority": None if isinstance(priority.value, str) else priority,
+    }
     return attribute_to(schedule, {"t9kScheduler": drop_absent(section)})
 
 

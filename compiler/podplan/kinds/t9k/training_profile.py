@@ -23,7 +23,7 @@ from podplan.kinds.t9k.run_policy import (
 )
 
 
-class RoleReplicas(NamedTuple):
+class TrainingRole(NamedTuple):
     """A role of a profile with the number of its replicas."""
 
     role: ProfileRole
@@ -32,11 +32,11 @@ class RoleReplicas(NamedTuple):
 
 def parse_typed_roles(
     spec: Cursor, types: tuple[str, ...], diagnostics: list[Diagnostic]
-) -> list[RoleReplicas]:
+) -> list[TrainingRole]:
     """Return the written roles, in their order; empty for a profile without roles."""
     roles = [role for role in parse_fixed_roles(spec, types, diagnostics) if role.entry.exists]
     roles.sort(key=lambda role: role.entry.path)
-    return [RoleReplicas(role, role.get_field("replicas")) for role in roles]
+    return [TrainingRole(role, role.get_field("replicas")) for role in roles]
 
 
 def compile_training_job(
@@ -44,7 +44,7 @@ def compile_training_job(
     inventory: Cursor,
     job_kind: str,
     container: str,
-    roles: list[RoleReplicas],
+    roles: list[TrainingRole],
     diagnostics: list[Diagnostic],
 ) -> Any:
     """Return the spec of a job as a traced tree; ``container`` is the name of the training container."""

@@ -12,6 +12,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Path
 from podplan.core.typing import Any
 from podplan.kinds.registry import T9K
+from podplan.kubernetes.accessors import get_mapping, get_text
 
 # The fields of its spec with the spec of a job, and the kind of that.
 JOB_FIELDS = {
@@ -38,11 +39,8 @@ def validate(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
     The manifest may have parameters of the workflow anywhere, so its fields are not validated.
     """
-    spec = data.get("spec")
-    resource = spec.get("resource") if isinstance(spec, dict) else None
-    manifest = resource.get("manifest") if isinstance(resource, dict) else None
-    if not isinstance(resource, dict) or not isinstance(manifest, str):
-        return
+    resource = get_mapping(get_mapping(data, "spec"), "resource")
+    manifest = get_text(resource, "manifest")
     api_version, kind = _API_VERSION.search(manifest), _KIND.search(manifest)
     if api_version is None or kind is None or kind[1] not in T9K.packages:
         return
@@ -50,10 +48,8 @@ def validate(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
         message = f'the manifest has apiVersion "{T9K.group}", which has no version'
         yield Diagnostic("SCHEMA010", message, _MANIFEST, help=f"write apiVersion: {T9K.api_version}")
     for rules in ("successRules", "failureRules"):
-        section = resource.get(rules)
-        selector = section.get("conditionSelector") if isinstance(section, dict) else None
-        type_ = selector.get("type") if isinstance(selector, dict) else None
-        if isinstance(type_, str) and type_ not in (*CONDITIONS, *_CONDITIONS_OF_BEAM):
+        type_ = get_text(get_mapping(get_mapping(resource, rules), "conditionSelector"), "type")
+        if type_ and type_ not in (*CONDITIONS, *_CONDITIONS_OF_BEAM):
             message = f'no {kind[1]} has a condition "{type_}", so these {rules} never apply'
             remedy = "write Completed or Failed, or remove both rules: T9k knows when its jobs end"
             path = ("spec", "resource", rules, "conditionSelector", "type")

@@ -9,7 +9,7 @@ from podplan.kinds.common.field_order import order_container_fields
 from podplan.kinds.common.merge import list_entries, to_plain_data
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob, build_metadata
-from podplan.kinds.trainer.job_set_template import NODE, TRAINER_STEP, Job, TracedMap, upsert
+from podplan.kinds.trainer.job_set_template import NODE, TRAINER_STEP, TemplateJob, TracedMap, upsert
 from podplan.kinds.trainer.processes import count_gpus
 
 INSTALLER = "flux-installer"
@@ -27,7 +27,9 @@ Settings = dict[str, tuple[str, tuple[Cause, ...]]]
 _CERTIFICATE_PLACEHOLDER = "a2V5"  # "key" in base64
 
 
-def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[ReplicaGroup]]:
+def apply_policy(
+    train_job: TrainJob, jobs: list[TemplateJob]
+) -> tuple[list[TemplateJob], list[ReplicaGroup]]:
     """The jobs of a Flux runtime, the ConfigMap with its scripts and the Secret with the certificate."""
     trainer_job = next((one for one in jobs if one.ancestor == TRAINER_STEP), None)
     if trainer_job is None:
@@ -39,7 +41,7 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
     return jobs, [_build_scripts(train_job, trainer_job, settings), _build_certificate(train_job)]
 
 
-def _find_settings(train_job: TrainJob, job: Job) -> Settings:
+def _find_settings(train_job: TrainJob, job: TemplateJob) -> Settings:
     """Each setting with what states it: the variables of the TrainJob, else those of the runtime."""
     policy = train_job.policy.get("flux")
     settings: Settings = {name: (value, (behaviors.FLUX, policy)) for name, value in _DEFAULTS.items()}
@@ -53,7 +55,7 @@ def _find_settings(train_job: TrainJob, job: Job) -> Settings:
     return settings
 
 
-def _join_command(train_job: TrainJob, job: Job) -> Any:
+def _join_command(train_job: TrainJob, job: TemplateJob) -> Any:
     """The words of the command as one text: the shell of the script splits it again."""
     fields = job.find_container(NODE) or {}
     args = train_job.trainer.get("args")
@@ -62,7 +64,7 @@ def _join_command(train_job: TrainJob, job: Job) -> Any:
     return attribute_to((*causes, behaviors.FLUX, train_job.policy), " ".join(map(str, words)).strip())
 
 
-def _wrap_command(train_job: TrainJob, job: Job, command: Any) -> Job:
+def _wrap_command(train_job: TrainJob, job: TemplateJob, command: Any) -> TemplateJob:
     if job.ancestor != TRAINER_STEP:
         return job
     why = (behaviors.FLUX, train_job.policy.get("flux"))
@@ -77,7 +79,7 @@ def _wrap_command(train_job: TrainJob, job: Job, command: Any) -> Job:
     return job.map_containers(NODE, change)
 
 
-def _install(train_job: TrainJob, job: Job, settings: Settings) -> Job:
+def _install(train_job: TrainJob, job: TemplateJob, settings: Settings) -> TemplateJob:
     """The job of the nodes with the volumes of Flux, their mounts and the init container."""
     if job.name != NODE:
         return job
@@ -121,7 +123,7 @@ def _install(train_job: TrainJob, job: Job, settings: Settings) -> Job:
     )
 
 
-def _build_scripts(train_job: TrainJob, job: Job, settings: Settings) -> ReplicaGroup:
+def _build_scripts(train_job: TrainJob, job: TemplateJob, settings: Settings) -> ReplicaGroup:
     """The ConfigMap with the scripts: what Trainer fills in, without the text that all jobs share."""
     nodes, policy = job.nodes.value, train_job.policy.get("flux")
     written, default = train_job.trainer.get("numProcPerNode"), policy.get("numProcPerNode")

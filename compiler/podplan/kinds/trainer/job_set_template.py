@@ -25,7 +25,7 @@ class NodeCount(NamedTuple):
     causes: tuple[Cause, ...]
 
 
-class Job(NamedTuple):
+class TemplateJob(NamedTuple):
     """A replicated job of the template as written, and the parts of it that the controller changes.
 
     ``containers``, ``init_containers`` and ``volumes`` are marked trees.
@@ -47,7 +47,7 @@ class Job(NamedTuple):
     def ancestor(self) -> str:
         return str(self.entry.get("template", "metadata", "labels", ANCESTOR_LABEL).value_or(""))
 
-    def map_containers(self, name: str, change: Callable[[TracedMap], TracedMap]) -> Job:
+    def map_containers(self, name: str, change: Callable[[TracedMap], TracedMap]) -> TemplateJob:
         """The job with the fields of the container ``name`` changed."""
 
         def apply(tree: Any) -> Any:
@@ -70,7 +70,7 @@ class Job(NamedTuple):
         return None
 
 
-def parse_jobs(template: Cursor) -> list[Job]:
+def parse_jobs(template: Cursor) -> list[TemplateJob]:
     """The replicated jobs of a template, each with the Pods that it states."""
     jobs = []
     for entry in template.get("spec", "replicatedJobs").entries():
@@ -78,7 +78,7 @@ def parse_jobs(template: Cursor) -> list[Job]:
         parallelism, pod = spec.get("parallelism"), spec.get("template", "spec")
         count = NodeCount(int(parallelism.value_or(1)), (parallelism if parallelism.exists else entry,))
         jobs.append(
-            Job(
+            TemplateJob(
                 entry,
                 count,
                 tuple(pod.get("containers").entries()),
@@ -145,10 +145,6 @@ def replace_resources(fields: TracedMap, resources: Cursor) -> TracedMap:
     """A container with other requests and limits; those without any change nothing."""
     amounts = {name: resources.get(name) for name in ("limits", "requests") if resources.get(name).exists}
     return {**fields, "resources": attribute_to(resources, amounts)} if amounts else fields
-
-
-def build_variable(name: str, value: Any, *causes: Cause) -> Traced:
-    return attribute_to(causes, {"name": name, "value": value})
 
 
 def build_field_variable(name: str, field: str, *causes: Cause) -> Traced:

@@ -14,6 +14,7 @@ from podplan.core.provenance import (
 )
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.controller_variables import build_variable
 from podplan.kinds.common.merge import drop_absent, list_entries, merge_tree
 from podplan.kinds.jobset.lower import GROUP as JOBSET_GROUP
 from podplan.kinds.jobset.lower import lower_job_set, write_resources_and_env
@@ -22,10 +23,9 @@ from podplan.kinds.trainer.job import TrainJob, build_metadata, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     NODE,
     TRAINER_STEP,
-    Job,
     NodeCount,
+    TemplateJob,
     TracedMap,
-    build_variable,
     merge_resources,
     parse_jobs,
     replace_resources,
@@ -70,7 +70,7 @@ def _choose_job_set_version(train_job: TrainJob) -> LoweringOptions:
     return options._replace(behavior_values=values)
 
 
-def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
+def fill_template(train_job: TrainJob) -> tuple[list[TemplateJob], list[ReplicaGroup]]:
     """The jobs as the plugins of Trainer leave them, and the other objects that these create."""
     jobs = [_apply_trainer(train_job, one) for one in count_nodes(train_job, parse_jobs(train_job.template))]
     jobs = [_apply_initializers(train_job, one) for one in jobs]
@@ -90,7 +90,7 @@ def fill_template(train_job: TrainJob) -> tuple[list[Job], list[ReplicaGroup]]:
     return jobs, [*others, *groups]
 
 
-def count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+def count_nodes(train_job: TrainJob, jobs: list[TemplateJob]) -> list[TemplateJob]:
     """The jobs with the numbers of nodes that trainer or the policy of the runtime state."""
     policy, written = train_job.policy, train_job.trainer.get("numNodes")
     if not policy.exists:
@@ -102,7 +102,7 @@ def count_nodes(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     return [one._replace(nodes=count) if one.ancestor == TRAINER_STEP else one for one in jobs]
 
 
-def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
+def _apply_trainer(train_job: TrainJob, job: TemplateJob) -> TemplateJob:
     """The container node of the trainer with what the TrainJob states."""
     trainer, policy = train_job.trainer, train_job.policy
     resources = trainer.get("resourcesPerNode")
@@ -125,7 +125,7 @@ def _apply_trainer(train_job: TrainJob, job: Job) -> Job:
     return job.map_containers(NODE, change)
 
 
-def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+def _apply_variables(train_job: TrainJob, jobs: list[TemplateJob]) -> list[TemplateJob]:
     """The jobs with the variables of trainer in the container node."""
     variables: list[Any] = list(train_job.trainer.get("env").entries())
     if not variables:
@@ -138,12 +138,12 @@ def _apply_variables(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     ]
 
 
-def _is_mpi_node(train_job: TrainJob, job: Job) -> bool:
+def _is_mpi_node(train_job: TrainJob, job: TemplateJob) -> bool:
     """Whether a job of nodes of MPI trains like its launcher."""
     return job.name == NODE and train_job.policy.get("mpi", "runLauncherAsNode").value is True
 
 
-def _apply_initializers(train_job: TrainJob, job: Job) -> Job:
+def _apply_initializers(train_job: TrainJob, job: TemplateJob) -> TemplateJob:
     for field, name in INITIALIZERS.items():
         written = train_job.spec.get("initializer", field)
         if not written.exists or job.ancestor != name:
@@ -177,7 +177,7 @@ def _build_snapshot(train_job: TrainJob) -> ReplicaGroup:
     return build_group(attribute_to((train_job.runtime, behaviors.SNAPSHOT), tree))
 
 
-def build_job_set(train_job: TrainJob, jobs: list[Job]) -> ReplicaGroup:
+def build_job_set(train_job: TrainJob, jobs: list[TemplateJob]) -> ReplicaGroup:
     """The JobSet of a TrainJob with these jobs."""
     template = train_job.template
     suspend = train_job.spec.get("suspend")
@@ -217,7 +217,7 @@ def _write_failure_policy(policy: Cursor) -> Cursor | Traced:
     return attribute_to(policy, {**policy.fields(), "restartStrategy": strategy})
 
 
-def _write_job(job: Job) -> Traced:
+def _write_job(job: TemplateJob) -> Traced:
     entry, written = job.entry, job.entry.get("template", "spec")
     pod = written.get("template")
     count = attribute_to(job.nodes.causes, job.nodes.value)

@@ -6,6 +6,7 @@ from podplan.core.indexed_text import Indexed, Listing, RepeatedLine
 from podplan.core.provenance import Cause, attribute_to
 from podplan.core.replica_groups import ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.controller_variables import build_variable
 from podplan.kinds.common.merge import list_entries
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob, build_metadata
@@ -13,10 +14,9 @@ from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
     NODE,
     TRAINER_STEP,
-    Job,
     NodeCount,
+    TemplateJob,
     TracedMap,
-    build_variable,
     set_variables,
     upsert,
 )
@@ -33,7 +33,9 @@ _DEFAULT_SSH_PATH = "/root/.ssh"
 _KEY_PLACEHOLDER = "a2V5"  # "key" in base64
 
 
-def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[ReplicaGroup]]:
+def apply_policy(
+    train_job: TrainJob, jobs: list[TemplateJob]
+) -> tuple[list[TemplateJob], list[ReplicaGroup]]:
     """The jobs of an MPI runtime, the Secret with the ssh keys and the ConfigMap with the hostfile."""
     policy = train_job.policy.get("mpi")
     as_node = policy.get("runLauncherAsNode").value is True
@@ -44,7 +46,7 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[
     return jobs, [_build_secret(train_job), _build_hostfile(train_job, jobs, slots, slot_causes, as_node)]
 
 
-def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
+def _count(train_job: TrainJob, job: TemplateJob, as_node: bool) -> TemplateJob:
     """The job of the nodes with its number of Pods: numNodes of the runtime counts launchers only."""
     written = train_job.trainer.get("numNodes")
     if job.name != NODE or not written.exists:
@@ -55,7 +57,7 @@ def _count(train_job: TrainJob, job: Job, as_node: bool) -> Job:
     return job._replace(nodes=NodeCount(total, (written, behaviors.NODES)))
 
 
-def _count_slots(train_job: TrainJob, jobs: list[Job]) -> tuple[int, tuple[Cause, ...]]:
+def _count_slots(train_job: TrainJob, jobs: list[TemplateJob]) -> tuple[int, tuple[Cause, ...]]:
     written, default = train_job.trainer.get("numProcPerNode"), train_job.policy.get("mpi", "numProcPerNode")
     place = written if written.exists else default
     slots = place.value if isinstance(place.value, int) else 1  # the webhook refuses words
@@ -72,7 +74,7 @@ def _add_mount(fields: TracedMap, name: str, path: str, cause: tuple[Cause, ...]
     return {**fields, "volumeMounts": upsert(list_entries(fields.get("volumeMounts")), [mount], "mountPath")}
 
 
-def _mount_keys(train_job: TrainJob, job: Job) -> Job:
+def _mount_keys(train_job: TrainJob, job: TemplateJob) -> TemplateJob:
     if job.name not in (NODE, LAUNCHER):
         return job
     path = train_job.policy.get("mpi", "sshAuthMountPath")
@@ -96,7 +98,9 @@ def _mount_keys(train_job: TrainJob, job: Job) -> Job:
     return job._replace(volumes=tuple(upsert(list(job.volumes), [added], "name")))
 
 
-def _complete_launcher(train_job: TrainJob, job: Job, slots: int, slot_causes: tuple[Cause, ...]) -> Job:
+def _complete_launcher(
+    train_job: TrainJob, job: TemplateJob, slots: int, slot_causes: tuple[Cause, ...]
+) -> TemplateJob:
     if job.name != LAUNCHER:
         return job
     why: tuple[Cause, ...] = (train_job.policy.get("mpi"), behaviors.MPI)
@@ -134,7 +138,7 @@ def _build_secret(train_job: TrainJob) -> ReplicaGroup:
 
 
 def _build_hostfile(
-    train_job: TrainJob, jobs: list[Job], slots: int, slot_causes: tuple[Cause, ...], as_node: bool
+    train_job: TrainJob, jobs: list[TemplateJob], slots: int, slot_causes: tuple[Cause, ...], as_node: bool
 ) -> ReplicaGroup:
     subdomain = train_job.template.get("spec", "network", "subdomain").value or train_job.name
     listed = [one for one in jobs if one.name == NODE or (as_node and one.name == LAUNCHER)]

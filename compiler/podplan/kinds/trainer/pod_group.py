@@ -9,13 +9,15 @@ from podplan.kinds.common.merge import drop_absent, to_plain_data, unwrap_tree
 from podplan.kinds.common.quantities import sum_quantities
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob, build_metadata
-from podplan.kinds.trainer.job_set_template import Job
+from podplan.kinds.trainer.job_set_template import TemplateJob
 
 _DEFAULT_TIMEOUT = 60
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 
 
-def apply_policy(train_job: TrainJob, jobs: list[Job]) -> tuple[list[Job], list[ReplicaGroup]]:
+def apply_policy(
+    train_job: TrainJob, jobs: list[TemplateJob]
+) -> tuple[list[TemplateJob], list[ReplicaGroup]]:
     """The jobs with what ties their Pods to the PodGroup, and the PodGroup."""
     policy = train_job.runtime.get("spec", "podGroupPolicy")
     if policy.get("coscheduling").exists:
@@ -42,7 +44,9 @@ def _name_group(train_job: TrainJob) -> Any:
     return attribute_to((*train_job.name_causes, behaviors.POD_GROUP), train_job.name)
 
 
-def _build(train_job: TrainJob, jobs: list[Job], api_version: str, fields: dict[str, Any]) -> ReplicaGroup:
+def _build(
+    train_job: TrainJob, jobs: list[TemplateJob], api_version: str, fields: dict[str, Any]
+) -> ReplicaGroup:
     causes: tuple[Cause, ...] = tuple(why for one in jobs for why in one.nodes.causes)
     amounts: dict[str, list[tuple[Any, int]]] = {}
     for job in jobs:

@@ -6,11 +6,11 @@ from podplan.core.provenance import Cause, Cursor
 from podplan.core.typing import Any
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob
-from podplan.kinds.trainer.job_set_template import NODE, Job, iter_amounts
+from podplan.kinds.trainer.job_set_template import NODE, TemplateJob, iter_amounts
 from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
 
 
-def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
+def find_resources(train_job: TrainJob, job: TemplateJob) -> tuple[Any, Cursor]:
     """The resources that processes are counted by: those of trainer alone, else those of the runtime."""
     written = train_job.trainer.get("resourcesPerNode")
     if written.exists:
@@ -22,7 +22,7 @@ def find_resources(train_job: TrainJob, job: Job) -> tuple[Any, Cursor]:
     return {}, job.entry
 
 
-def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
+def count_gpus(train_job: TrainJob, job: TemplateJob) -> tuple[int, tuple[Cause, ...]]:
     """The GPUs of a node as Trainer counts them: any resource whose name has gpu in it."""
     resources, place = find_resources(train_job, job)
     for section, name, amount in sorted(iter_amounts(resources)):
@@ -32,7 +32,7 @@ def count_gpus(train_job: TrainJob, job: Job) -> tuple[int, tuple[Cause, ...]]:
     return 0, (place,)
 
 
-def resolve_torch_processes(train_job: TrainJob, job: Job) -> tuple[str, tuple[Cause, ...]]:
+def resolve_torch_processes(train_job: TrainJob, job: TemplateJob) -> tuple[str, tuple[Cause, ...]]:
     """What PET_NPROC_PER_NODE is, and what says so."""
     written = train_job.trainer.get("numProcPerNode")
     if train_job.version.has_process_words and not written.exists:

@@ -6,6 +6,7 @@ from functools import partial
 
 from podplan.core.provenance import attribute_to
 from podplan.core.typing import Any
+from podplan.kinds.common.controller_variables import build_variable
 from podplan.kinds.common.merge import list_entries
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob
@@ -13,10 +14,9 @@ from podplan.kinds.trainer.job_set_template import (
     NODE,
     PORT,
     TRAINER_STEP,
-    Job,
+    TemplateJob,
     TracedMap,
     build_field_variable,
-    build_variable,
     set_port,
     set_variables,
 )
@@ -26,7 +26,7 @@ from podplan.kinds.trainer.torchtune import build_command, is_torchtune
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
-def apply_policy(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
+def apply_policy(train_job: TrainJob, jobs: list[TemplateJob]) -> list[TemplateJob]:
     """The jobs with the variables of the policy of the runtime."""
     policy = train_job.policy
     trainer_job = next((one for one in jobs if one.ancestor == TRAINER_STEP), None)
@@ -46,7 +46,7 @@ def apply_policy(train_job: TrainJob, jobs: list[Job]) -> list[Job]:
     return jobs
 
 
-def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any]) -> list[Job]:
+def _add(train_job: TrainJob, jobs: list[TemplateJob], variables: list[Any]) -> list[TemplateJob]:
     """The jobs with variables and the port in the container node; only with ``spec.trainer``."""
     if not train_job.trainer.exists:
         return jobs
@@ -64,7 +64,7 @@ def _add(train_job: TrainJob, jobs: list[Job], variables: list[Any]) -> list[Job
     ]
 
 
-def _inject_torch(train_job: TrainJob, job: Job, trainer_job: Job) -> Job:
+def _inject_torch(train_job: TrainJob, job: TemplateJob, trainer_job: TemplateJob) -> TemplateJob:
     """The job with the variables of torchrun in the further containers that the runtime names."""
     for target in train_job.policy.get("torch", "envInjection", "targets").entries():
         if target.get("jobName").value == job.name:
@@ -74,7 +74,7 @@ def _inject_torch(train_job: TrainJob, job: Job, trainer_job: Job) -> Job:
     return job
 
 
-def build_torch_variables(train_job: TrainJob, job: Job) -> list[Any]:
+def build_torch_variables(train_job: TrainJob, job: TemplateJob) -> list[Any]:
     why = (train_job.trainer if train_job.trainer.exists else train_job.policy, behaviors.TORCH)
     return [
         *_build_tune(train_job, job),
@@ -83,7 +83,7 @@ def build_torch_variables(train_job: TrainJob, job: Job) -> list[Any]:
     ]
 
 
-def _build_tune(train_job: TrainJob, job: Job) -> list[Any]:
+def _build_tune(train_job: TrainJob, job: TemplateJob) -> list[Any]:
     value, causes = resolve_torch_processes(train_job, job)
     return [
         build_variable("PET_NNODES", str(job.nodes.value), *job.nodes.causes),
@@ -92,7 +92,7 @@ def _build_tune(train_job: TrainJob, job: Job) -> list[Any]:
     ]
 
 
-def _build_jax(train_job: TrainJob, job: Job) -> list[Any]:
+def _build_jax(train_job: TrainJob, job: TemplateJob) -> list[Any]:
     address = f"{train_job.coordinator}:{PORT}"
     return [
         build_variable("JAX_NUM_PROCESSES", str(job.nodes.value), *job.nodes.causes),
@@ -101,7 +101,7 @@ def _build_jax(train_job: TrainJob, job: Job) -> list[Any]:
     ]
 
 
-def _build_xgboost(train_job: TrainJob, job: Job) -> list[Any]:
+def _build_xgboost(train_job: TrainJob, job: TemplateJob) -> list[Any]:
     gpus, causes = count_gpus(train_job, job)
     workers = job.nodes.value * max(gpus, 1)
     return [

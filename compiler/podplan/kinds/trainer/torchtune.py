@@ -12,7 +12,7 @@ from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
 from podplan.kinds.trainer import behaviors
 from podplan.kinds.trainer.job import TrainJob
-from podplan.kinds.trainer.job_set_template import NODE, PORT, TRAINER_STEP, Job, TracedMap
+from podplan.kinds.trainer.job_set_template import NODE, PORT, TRAINER_STEP, TemplateJob, TracedMap
 from podplan.kinds.trainer.processes import count_gpus, resolve_torch_processes
 
 COMMAND = ["tune", "run"]
@@ -31,7 +31,7 @@ def is_torchtune(train_job: TrainJob) -> bool:
     return bool(train_job.trainer.get("command").value == COMMAND)
 
 
-def build_command(train_job: TrainJob, job: Job) -> Job:
+def build_command(train_job: TrainJob, job: TemplateJob) -> TemplateJob:
     """The job of the trainer with the complete command line."""
     if job.ancestor != TRAINER_STEP:
         return job
@@ -45,7 +45,7 @@ def build_command(train_job: TrainJob, job: Job) -> Job:
     return job.map_containers(NODE, change)
 
 
-def _build_words(train_job: TrainJob, job: Job) -> list[str]:
+def _build_words(train_job: TrainJob, job: TemplateJob) -> list[str]:
     processes, _ = resolve_torch_processes(train_job, job)
     gpus, _ = count_gpus(train_job, job)
     is_alone = job.nodes.value <= 1 and (int(processes) <= 1 if _is_number(processes) else gpus <= 1)
@@ -55,7 +55,7 @@ def _build_words(train_job: TrainJob, job: Job) -> list[str]:
     return [*words, recipe, "--config", config, *_list_kept_words(job)]
 
 
-def _choose_recipe(train_job: TrainJob, job: Job) -> tuple[str, str]:
+def _choose_recipe(train_job: TrainJob, job: TemplateJob) -> tuple[str, str]:
     """The recipe, and how the name of its configuration ends."""
     processes, _ = resolve_torch_processes(train_job, job)
     gpus, _ = count_gpus(train_job, job)
@@ -93,7 +93,7 @@ def _name_model(train_job: TrainJob) -> str:
     return f"{words[1].replace('.', '_')}/{words[2].upper()}" if len(words) == 3 else ""
 
 
-def _list_kept_words(job: Job) -> list[Any]:
+def _list_kept_words(job: TemplateJob) -> list[Any]:
     container = job.entry.get("template", "spec", "template", "spec", "containers").entries()
     words: list[Any] = next(
         (one.get("command").value_or([]) for one in container if one.get("name").value == NODE), []
@@ -101,7 +101,7 @@ def _list_kept_words(job: Job) -> list[Any]:
     return [word for word in words if isinstance(word, str) and word.split("=")[0] in _RUNTIME_ARGUMENTS]
 
 
-def validate_torchtune(train_job: TrainJob, job: Job) -> Iterator[Diagnostic]:
+def validate_torchtune(train_job: TrainJob, job: TemplateJob) -> Iterator[Diagnostic]:
     """The problems of a TrainJob that runs torchtune."""
     model, trainer = _name_model(train_job), train_job.trainer
     runtime_name: tuple[str, ...] = ("spec", "runtimeRef", "name")
@@ -126,7 +126,7 @@ def validate_torchtune(train_job: TrainJob, job: Job) -> Iterator[Diagnostic]:
             yield Diagnostic("SCHEMA009", message, word.path, help="remove it")
 
 
-def _validate_qlora(train_job: TrainJob, job: Job, model: str) -> Iterator[Diagnostic]:
+def _validate_qlora(train_job: TrainJob, job: TemplateJob, model: str) -> Iterator[Diagnostic]:
     if not _choose_recipe(train_job, job)[1].startswith("qlora"):
         return
     args: Cursor = train_job.trainer.get("args")

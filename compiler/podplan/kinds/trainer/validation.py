@@ -22,7 +22,7 @@ from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
     NODE,
     TRAINER_STEP,
-    Job,
+    TemplateJob,
     parse_jobs,
 )
 from podplan.kinds.trainer.lower import INITIALIZERS, count_nodes
@@ -218,7 +218,7 @@ def validate_references(cr: Cursor, references: References, options: LoweringOpt
         yield from _validate_process_words(cr, policy)
 
 
-def _validate_torchtune(train_job: TrainJob, jobs: list[Job]) -> Iterator[Diagnostic]:
+def _validate_torchtune(train_job: TrainJob, jobs: list[TemplateJob]) -> Iterator[Diagnostic]:
     is_unchecked = train_job.version.has_process_words and not train_job.trainer.get("numProcPerNode").exists
     if train_job.policy.get("torch").exists and is_torchtune(train_job) and not is_unchecked:
         for job in jobs:

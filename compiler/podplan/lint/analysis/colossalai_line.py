@@ -7,8 +7,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_texts
-from podplan.launchers.colossalai import ColossalAICommand, parse_started_torchrun, split_extra_args
-from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.commands import ColossalAICommand, TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.jobs import has_trait, spec_of
@@ -52,6 +51,8 @@ def find_colossalai_line(job: LoweredJob) -> ColossalAILine | None:
 
 
 def _build_line(job: LoweredJob, launch: ContainerLaunch, facts: ColossalAICommand) -> ColossalAILine:
+    from podplan.launchers.colossalai import parse_started_torchrun, split_extra_args
+
     items = _read_option_words(job)
     extra = tuple(
         piece for item in items for piece in split_extra_args(item._replace(text=to_launch_argument(item)))

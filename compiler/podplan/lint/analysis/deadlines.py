@@ -41,6 +41,16 @@ def list_deadlines(job: LoweredJob, group: ReplicaGroup) -> list[Deadline]:
     return found
 
 
+def find_zero_deadline(job: LoweredJob) -> Deadline | None:
+    """The deadline of 0 of a job, or of one of its Jobs, which then creates no Pod."""
+    path: Path = ("spec", _FIELD)
+    docs = [group.doc for group in job.groups if group.doc.data.get("kind") == "Job"]
+    own = find_job_deadline(job)
+    found = [own] if own is not None else []
+    found += [Deadline(value_at(doc.data, path), doc, path) for doc in docs]
+    return next((one for one in found if one.seconds == 0 and one.seconds is not False), None)
+
+
 def locate_missing_deadline(job: LoweredJob, group: ReplicaGroup) -> tuple[TracedDocument | None, Path]:
     """Where a deadline for a group belongs: in the CR, or in the Job of a CR with several."""
     pod_jobs = find_pod_jobs(job, group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podplan.core.findings import Path, TextPath
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
-from podplan.launchers import deepspeed
+from podplan.launchers.commands import DeepSpeedCommand
 from podplan.launchers.discovery import find_programs
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
@@ -22,7 +22,7 @@ class DeepSpeedLine(NamedTuple):
     ``is_custom`` if customCommand states the whole command.
     """
 
-    command_line: deepspeed.DeepSpeedCommand
+    command_line: DeepSpeedCommand
     words: tuple[Word, ...]
     is_custom: bool
 
@@ -38,6 +38,8 @@ def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
     """The deepspeed line of a job; None in debug mode, and where customCommand runs something else."""
     if not has_trait(job, "deepspeed-by-controller") or is_mode_enabled(job, "debug"):
         return None
+    from podplan.launchers.deepspeed import parse_deepspeed
+
     config = get_mapping(spec_of(job), "config")
     custom = get_text(config, "customCommand")
     if custom:
@@ -45,7 +47,7 @@ def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
         lines = (
             DeepSpeedLine(each.parsed, each.words, True)
             for each in invocations
-            if isinstance(each.parsed, deepspeed.DeepSpeedCommand)
+            if isinstance(each.parsed, DeepSpeedCommand)
         )
         return next(lines, None)
     run = get_mapping(config, "run")
@@ -53,6 +55,4 @@ def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
     words = [Word(option, (*_CONFIG_PATH, "run", form)) for option in _RUN_FORM_OPTIONS[form]]
     words += [Word(word, (*_CONFIG_PATH, "otherArgs", at)) for at, word in get_texts(config, "otherArgs")]
     words += [Word(word, (*_CONFIG_PATH, "run", form, at)) for at, word in get_texts(run, form)]
-    return DeepSpeedLine(
-        deepspeed.parse_deepspeed(tuple(words), Word("deepspeed", _CONFIG_PATH)), tuple(words), False
-    )
+    return DeepSpeedLine(parse_deepspeed(tuple(words), Word("deepspeed", _CONFIG_PATH)), tuple(words), False)

@@ -10,15 +10,13 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, build_folded_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.launchers.commands import HorovodrunCommand, MpirunCommand, TorchrunCommand
 from podplan.launchers.discovery import Invocation, find_programs
-from podplan.launchers.horovodrun import HorovodrunCommand, read_as_mpirun
 from podplan.launchers.kubelet import resolve_environment
-from podplan.launchers.mpirun import MpirunCommand
-from podplan.launchers.torchrun import TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import parse_python_call
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.target import LoweredJob, Target, cache_latest
+from podplan.lint.target import LoweredJob, Target, cache_latest, cache_recent
 
 _ASSIGNMENT = compile_lazily(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 _ASSIGNED_TEXT = compile_lazily(r"(?<![\w$-])([A-Za-z_]\w*)=([^;&|\n]{1,200})")
@@ -80,6 +78,8 @@ class ContainerLaunch(NamedTuple):
         programs."""
         facts = self.invocation.parsed
         if isinstance(facts, HorovodrunCommand):
+            from podplan.launchers.horovodrun import read_as_mpirun
+
             return read_as_mpirun(facts, self.invocation.program_word, self.invocation.variables)
         return facts if isinstance(facts, MpirunCommand) else None
 
@@ -91,7 +91,19 @@ def find_launches(job: LoweredJob) -> tuple[ContainerLaunch, ...]:
 
 
 def find_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaunch]:
-    """The programs that the training container of one replica starts."""
+    """The programs that the training container of one replica starts; several checks ask for the same."""
+    launches_by_index = _get_launches_by_index(group)
+    if index not in launches_by_index:
+        launches_by_index[index] = _read_replica_launches(group, index)
+    return launches_by_index[index]
+
+
+@cache_recent
+def _get_launches_by_index(_group: ReplicaGroup) -> dict[int, list[ContainerLaunch]]:
+    return {}
+
+
+def _read_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaunch]:
     training_container = find_training_container(group)
     if training_container is None:
         return []

@@ -278,7 +278,7 @@ def _has_own_service(job: LoweredJob, name: str) -> bool:
     return any(get_text(get_mapping(one, "metadata"), "name") == name for one in services)
 
 
-def of_other_job(job: LoweredJob, host: str) -> str:
+def find_job_of_host(job: LoweredJob, host: str) -> str:
     """The job that a host of the form NAME-TYPE-INDEX is a replica of, where that is not this job; else "".
 
     Only types that this job has count. The name of a job may be followed by five digits of its uid.

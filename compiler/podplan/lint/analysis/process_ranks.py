@@ -13,10 +13,8 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import find_name_text, find_object_name
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import AccelerateCommand, MpirunCommand, TorchrunCommand
 from podplan.launchers.mpirun_options import OPEN_MPI_4, OPEN_MPI_5
-from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis.env_sources import read_env_value
 from podplan.lint.analysis.launches import ContainerLaunch, find_launch_on_replica
 from podplan.lint.analysis.pod_hosts import HostfileHosts, read_hostfile, strip_cluster_domain
@@ -30,7 +28,7 @@ _MAPPING_TEXT = """
 _MAPPING_OPTIONS = frozenset(_MAPPING_TEXT.split())
 
 
-class NodeSpan(NamedTuple):
+class NodeRanks(NamedTuple):
     """Pods whose nodes have consecutive numbers, or with ``step`` 0 one number.
 
     ``name`` is how their name depends on the index. A Pod has ``per_node`` processes.
@@ -51,7 +49,7 @@ class NodeSpan(NamedTuple):
         """Return the number of the node that a Pod is."""
         return self.first_node + (index - self.start) * self.step
 
-    def narrow(self, start: int, replicas: int) -> NodeSpan:
+    def narrow(self, start: int, replicas: int) -> NodeRanks:
         """Return the span for a part of its Pods."""
         return self._replace(start=start, replicas=replicas, first_node=self.node_at(start))
 
@@ -65,7 +63,7 @@ class NodeSpan(NamedTuple):
 
 def find_node_spans(
     job: LoweredJob, launch: ContainerLaunch, nodes: int, per_node: int
-) -> tuple[NodeSpan, ...]:
+) -> tuple[NodeRanks, ...]:
     """Return the Pods in which a launch starts processes, with their nodes; empty if these are not fixed."""
     parsed = launch.invocation.parsed
     if isinstance(parsed, TorchrunCommand | AccelerateCommand):
@@ -86,13 +84,13 @@ def is_assigned_at_rendezvous(launch: ContainerLaunch, most_nodes: int) -> bool:
     return torchrun is not None and torchrun.backend != "static" and most_nodes > 1
 
 
-def _find_span_of_group(launch: ContainerLaunch, nodes: int, per_node: int) -> NodeSpan | None:
+def _find_span_of_group(launch: ContainerLaunch, nodes: int, per_node: int) -> NodeRanks | None:
     """The nodes that the Pods with a launch say that they are."""
     group = launch.group
     name_text = find_name_text(group.doc)
     name = name_text if isinstance(name_text, Indexed) else find_object_name(group.doc)
     if nodes == 1:
-        return NodeSpan(name, group.start, group.replicas, 0, 0, per_node)
+        return NodeRanks(name, group.start, group.replicas, 0, 0, per_node)
     if is_assigned_at_rendezvous(launch, nodes):
         return None
     last_index = group.start + group.replicas - 1
@@ -102,7 +100,7 @@ def _find_span_of_group(launch: ContainerLaunch, nodes: int, per_node: int) -> N
         first, last = _read_variable_of_rank(launch)
     if first is None or last is None or last - first not in (0, group.replicas - 1):
         return None
-    return NodeSpan(name, group.start, group.replicas, first, int(last > first), per_node)
+    return NodeRanks(name, group.start, group.replicas, first, int(last > first), per_node)
 
 
 def _read_node_rank(launch: ContainerLaunch) -> int | None:
@@ -128,7 +126,7 @@ def _read_variable_of_rank(launch: ContainerLaunch) -> tuple[int | None, int | N
     return int(texts[0]), int(texts[1])
 
 
-def _iter_spans_of_hosts(hosts: list[HostfileHosts], per_node: int) -> Iterator[NodeSpan]:
+def _iter_spans_of_hosts(hosts: list[HostfileHosts], per_node: int) -> Iterator[NodeRanks]:
     """The hosts of a hostfile in its order."""
     first_node = 0
     for lines in hosts:
@@ -140,7 +138,7 @@ def _iter_spans_of_hosts(hosts: list[HostfileHosts], per_node: int) -> Iterator[
         name = Indexed(tuple(parts[:cut])) if isinstance(head, str) else lines.line
         if name.text_at(lines.start) != host:
             return
-        yield NodeSpan(name, lines.start, lines.replicas, first_node, 1, per_node)
+        yield NodeRanks(name, lines.start, lines.replicas, first_node, 1, per_node)
         first_node += lines.replicas
 
 

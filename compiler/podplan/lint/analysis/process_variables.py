@@ -9,17 +9,16 @@ from podplan.core.provenance import DocumentPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
 from podplan.core.wording import format_count
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import MpirunCommand, TorchrunCommand
 from podplan.launchers.process_variables import (
     EVIDENCE,
     PROCESS_VARIABLES,
     TORCHRUN_EVIDENCE,
     ProcessVariable,
 )
-from podplan.launchers.torchrun import TorchrunCommand
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
 from podplan.lint.analysis.pod_hosts import read_hostfile
-from podplan.lint.analysis.process_ranks import NodeSpan, find_node_spans, is_assigned_at_rendezvous
+from podplan.lint.analysis.process_ranks import NodeRanks, find_node_spans, is_assigned_at_rendezvous
 from podplan.lint.analysis.process_worlds import ProcessWorld, count_processes_per_node, iter_worlds
 from podplan.lint.target import LoweredJob
 
@@ -57,7 +56,7 @@ class VariableSetting(NamedTuple):
     count_sources: tuple[DocumentPath, ...]
     overridden_path: Path | None
     evidence: str
-    spans: tuple[NodeSpan, ...] = ()
+    spans: tuple[NodeRanks, ...] = ()
     is_assigned: bool = False
 
     def iter_pod_values(self) -> Iterator[PodValues]:
@@ -91,13 +90,13 @@ class VariableSetting(NamedTuple):
         return None
 
 
-def _list_shown_indexes(span: NodeSpan) -> list[int]:
+def _list_shown_indexes(span: NodeRanks) -> list[int]:
     """The indexes of the first Pods and the last one of a span."""
     indexes = range(span.start, span.start + span.replicas)
     return [*indexes] if len(indexes) <= MAX_SHOWN_PODS else [*indexes[: MAX_SHOWN_PODS - 1], indexes[-1]]
 
 
-def _format_values(setting: VariableSetting, spans: Sequence[NodeSpan]) -> str:
+def _format_values(setting: VariableSetting, spans: Sequence[NodeRanks]) -> str:
     """Format the values of some Pods, or of the job for a variable that is equal in all."""
     if not (spans and setting.variable.is_by_node and all(span.per_node for span in spans)):
         return setting.values

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.core.typing import NamedTuple
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.colossalai import ColossalAICommand
-from podplan.launchers.deepspeed import DeepSpeedCommand
-from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.commands import AccelerateCommand, ColossalAICommand, DeepSpeedCommand, TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import is_mode_enabled

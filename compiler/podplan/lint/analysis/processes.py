@@ -16,7 +16,7 @@ Container = Mapping[str, Any]
 @cache_recent
 def process_of(container: Container) -> Process:
     """The main process of a container."""
-    return processes.of_container(container)
+    return processes.build_container_process(container)
 
 
 @cache_recent

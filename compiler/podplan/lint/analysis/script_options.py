@@ -11,7 +11,7 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.launches import ContainerLaunch
-from podplan.lint.target import LoweredJob
+from podplan.lint.target import LoweredJob, cache_recent
 
 _OPTION = compile_lazily(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
 _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
@@ -62,7 +62,7 @@ class Placed(NamedTuple):
     path: Path
 
 
-def of_program(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Placed]:
+def list_program_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Placed]:
     """The options of a program with its script; those that a DeepSpeedJob gives at their place in the CR."""
     line = find_deepspeed_line(job)
     if (
@@ -71,13 +71,18 @@ def of_program(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Placed]:
         and job.cr is not None
         and launch.invocation.launcher == "deepspeed"
     ):
-        yield from (Placed(one, job.cr, line.locate_word(one.word)) for one in given(line.words))
+        yield from (Placed(one, job.cr, line.locate_word(one.word)) for one in iter_given_options(line.words))
         return
-    for one in given(launch.invocation.words):
-        yield Placed(one, launch.group.doc, launch.locate_word(one.word))
+    yield from _place_options(launch)
 
 
-def given(words: Sequence[Word]) -> Iterator[Given]:
+@cache_recent
+def _place_options(launch: ContainerLaunch) -> list[Placed]:
+    options = iter_given_options(launch.invocation.words)
+    return [Placed(one, launch.group.doc, launch.locate_word(one.word)) for one in options]
+
+
+def iter_given_options(words: Sequence[Word]) -> Iterator[Given]:
     """The options among words, in order."""
     for at, word in enumerate(words):
         if len(word.text) > LONGEST:

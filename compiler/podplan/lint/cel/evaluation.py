@@ -23,11 +23,11 @@ from podplan.lint.cel.environment import (
 )
 from podplan.lint.cel.rules import (
     CelRules,
+    CelVerdict,
     ExpressionError,
     NamedExpression,
     Path,
     ValidationFailure,
-    Verdict,
 )
 from podplan.lint.cel.text import find_line_and_column, iter_variables, rewrite_for_runtime
 
@@ -49,14 +49,14 @@ def find_compile_errors(rules: CelRules) -> tuple[ExpressionError, ...]:
     return _compile_rules(rules).errors
 
 
-def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
+def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> CelVerdict:
     """Return the verdict of the rules about ``bindings``, which ``values.copy_within_limits`` has copied.
 
     Raises LimitExceeded.
     """
     compiled = _compile_rules(rules)
     if compiled.errors:
-        return Verdict(errors=compiled.errors)
+        return CelVerdict(errors=compiled.errors)
     try:
         return _evaluate_compiled(rules, compiled, bindings)
     except BudgetExceeded:
@@ -65,7 +65,7 @@ def evaluate(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
         ) from None
 
 
-def _evaluate_compiled(rules: CelRules, compiled: CompiledRules, bindings: Mapping[str, Any]) -> Verdict:
+def _evaluate_compiled(rules: CelRules, compiled: CompiledRules, bindings: Mapping[str, Any]) -> CelVerdict:
     values, failed_variables = _evaluate_variables(compiled, bindings)
 
     def build_error(path: Path, text: str, error: CelError) -> ExpressionError:
@@ -81,11 +81,11 @@ def _evaluate_compiled(rules: CelRules, compiled: CompiledRules, bindings: Mappi
     for index, (condition, expression) in enumerate(zip(rules.conditions, compiled.conditions, strict=True)):
         try:
             if not _evaluate_condition(expression, values):
-                return Verdict()
+                return CelVerdict()
         except CelError as error:
             errors.append(build_error(("matchConditions", index, "expression"), condition.expression, error))
     if errors:
-        return Verdict(errors=tuple(errors))
+        return CelVerdict(errors=tuple(errors))
     failures = []
     for index, (validation, (expression, message)) in enumerate(
         zip(rules.validations, compiled.validations, strict=True)
@@ -95,7 +95,7 @@ def _evaluate_compiled(rules: CelRules, compiled: CompiledRules, bindings: Mappi
                 failures.append(ValidationFailure(index, _evaluate_message(message, values)))
         except CelError as error:
             errors.append(build_error(("validations", index, "expression"), validation.expression, error))
-    return Verdict(tuple(failures), tuple(errors))
+    return CelVerdict(tuple(failures), tuple(errors))
 
 
 def _evaluate_variables(

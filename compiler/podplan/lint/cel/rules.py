@@ -49,7 +49,7 @@ class ValidationFailure(NamedTuple):
     message: str = ""
 
 
-class Verdict(NamedTuple):
+class CelVerdict(NamedTuple):
     """What the rules say about one object. Where a match condition is false, nothing."""
 
     failures: tuple[ValidationFailure, ...] = ()
@@ -66,10 +66,10 @@ def parse_rules(data: list[list[list[str]]]) -> CelRules:
     )
 
 
-def parse_verdict(data: list[list[list[Any]]]) -> Verdict:
+def parse_verdict(data: list[list[list[Any]]]) -> CelVerdict:
     """The verdict that was written as JSON."""
     failures, errors = data
-    return Verdict(
+    return CelVerdict(
         tuple(ValidationFailure(*row) for row in failures),
         tuple(ExpressionError(tuple(path), *rest) for path, *rest in errors),
     )

@@ -20,7 +20,7 @@ from podplan.core.limits import (
     limit_exceeded,
 )
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.cel.rules import CelRules, ExpressionError, Verdict, parse_verdict
+from podplan.lint.cel.rules import CelRules, CelVerdict, ExpressionError, parse_verdict
 from podplan.lint.cel.values import copy_within_limits
 
 _WORKER_CODE = (
@@ -41,7 +41,7 @@ _processes: dict[
 ] = {}  # by the id of the process that started it: a fork must not share pipes
 
 
-def evaluate_rules(rules: CelRules, bindings: Mapping[str, Any]) -> Verdict:
+def evaluate_rules(rules: CelRules, bindings: Mapping[str, Any]) -> CelVerdict:
     """Return the verdict of the rules about an object.
 
     ``bindings`` are object, oldObject, request, params and namespaceObject, plain data; a missing one is
@@ -66,7 +66,7 @@ def require_extra() -> None:
         raise UsageError('policies in CEL need an extra; install it with: pip install "podplan[cel]"')
 
 
-def _request_verdict(rules: CelRules, bindings: dict[str, Any] | None) -> Verdict:
+def _request_verdict(rules: CelRules, bindings: dict[str, Any] | None) -> CelVerdict:
     _require_short_expressions(rules)
     worker = _get_process()
     known_key = worker.rule_keys.get(rules)

@@ -1,4 +1,4 @@
-"""Policies that are CEL expressions, ours and those of a ValidatingAdmissionPolicy.
+"""Policies that are CEL expressions, bundled or from a ValidatingAdmissionPolicy.
 
 The body of a policy is the value of ``cel:`` (schemas/Policy.json). ``podplan.lint.vap_import`` adds to it:
 ``at``, where the expressions stand in the document of the policy; ``paramObject``; ``resources``, selectors
@@ -18,7 +18,7 @@ from podplan.core.typing import Any
 from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.inventory import get_entry
-from podplan.lint.cel.rules import CelRules, ExpressionError, NamedExpression, Validation, Verdict
+from podplan.lint.cel.rules import CelRules, CelVerdict, ExpressionError, NamedExpression, Validation
 from podplan.lint.cel.text import iter_object_paths, iter_variables
 from podplan.lint.label_selectors import is_selected
 from podplan.lint.policy import Policy, PolicyError
@@ -30,7 +30,7 @@ _IDENTITY_PATHS = (
     ("kind",),
     ("metadata", "name"),
     ("metadata", "namespace"),
-)  # say little of why
+)  # these errors rarely state the cause
 
 
 def evaluate_cel_policy(policy: Policy, target: Target) -> Iterator[Violation]:
@@ -66,7 +66,7 @@ def evaluate_cel_policy(policy: Policy, target: Target) -> Iterator[Violation]:
 
 
 def build_rules(body: Mapping[str, Any], is_secret: bool = False) -> CelRules:
-    """The expressions of a policy; about a Secret without messageExpressions, which could show its values."""
+    """Build the rules of a policy; for Secrets without messageExpressions, which could show values."""
     return CelRules(
         tuple(
             Validation(one["expression"], "" if is_secret else one.get("messageExpression", ""))
@@ -80,7 +80,7 @@ def build_rules(body: Mapping[str, Any], is_secret: bool = False) -> CelRules:
 def build_expression_diagnostic(
     body: Mapping[str, Any], error: ExpressionError, kind: str = "", is_ignored: bool = False
 ) -> Diagnostic:
-    """What to say of an expression that cannot be evaluated, at its path in the document of the policy."""
+    """Build the diagnostic for an expression that cannot be evaluated, at its path in the policy."""
     position_text = f" (line {error.line}, column {error.column} of the expression)" if error.line else ""
     ignored_text = ", which the API server lets pass: failurePolicy is Ignore" if is_ignored else ""
     target = f" on {add_article(kind)}" if kind else ""
@@ -94,7 +94,7 @@ def build_expression_diagnostic(
 
 
 def _iter_examples(target: Target) -> Iterator[tuple[Mapping[str, Any], Any]]:
-    """The objects to look at, each with the part that the policy is about: of replicas the first and last."""
+    """Yield the objects to evaluate with the part that the policy targets: the first and the last replica."""
     yield target.doc.data, target.data
     group = target.group
     if group is None or group.replicas == 1 or not group.doc.replica_texts:
@@ -105,7 +105,7 @@ def _iter_examples(target: Target) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 def _evaluate(
     policy: Policy, rules: CelRules, target: Target, document: Mapping[str, Any], target_value: Any
-) -> Verdict:
+) -> CelVerdict:
     from podplan.lint.cel.sandbox import evaluate_rules
 
     metadata = document.get("metadata")
@@ -127,7 +127,7 @@ def _evaluate(
 def _build_request(
     policy: Policy, document: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the API server would say of creating the object, as far as it can be known."""
+    """Build the admission request for creating the object, as far as it is known offline."""
     group, _, version = str(document.get("apiVersion", "")).rpartition("/")
     kind = {"group": group, "version": version, "kind": str(document.get("kind", ""))}
     plural = policy.body.get("resources", {}).get(kind["kind"], "")
@@ -147,7 +147,7 @@ def _build_request(
 
 
 def _build_namespace(name: str, job: LoweredJob) -> dict[str, Any]:
-    """A namespace with the labels that every namespace has, and those that the inventory gives it."""
+    """Build a namespace object with the default label and the labels in the inventory."""
     inventory_entry = get_entry(job, "namespaces", name)
     labels = {**get_mapping(inventory_entry, "labels"), "kubernetes.io/metadata.name": name}
     if isinstance(inventory_entry.get("podSecurity"), str):
@@ -161,7 +161,7 @@ def _describe_failure(expression: str) -> str:
 
 
 def _redact_message(message: str, document: Any) -> str:
-    """A message, which may repeat anything of the document that it is about, without the secrets of that."""
+    """Redact the secrets of the document in a message, which may repeat any part of it."""
     if not message:
         return message
     from podplan.redaction.redactor import build_redactor
@@ -178,7 +178,7 @@ def _build_diagnostic(policy: Policy, error: ExpressionError, target: Target) ->
 
 
 def _find_violation_path(body: Mapping[str, Any], index: int, target_value: Any) -> Path:
-    """The path that a validation is about: the one it names, else what all its fields have in common."""
+    """Return the path that a validation names, else the common prefix of its fields."""
     validation = body["validations"][index]
     if "path" in validation:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in validation["path"].split("/")[1:]]
@@ -193,12 +193,12 @@ def _find_violation_path(body: Mapping[str, Any], index: int, target_value: Any)
     path = _find_existing_path(target_value, steps)
     value = value_at(target_value, path)
     if "path" not in validation and isinstance(value, list) and len(value) == 1:
-        return (*path, 0)  # what is said of all is said of the only one
+        return (*path, 0)  # an expression over all entries is about the only entry
     return path
 
 
 def _find_existing_path(target_value: Any, steps: Iterable[str]) -> Path:
-    """The beginning of a path that exists."""
+    """Return the longest prefix of a path that exists."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(target_value, list) and step.isdigit() and int(step) < len(target_value):
@@ -212,7 +212,7 @@ def _find_existing_path(target_value: Any, steps: Iterable[str]) -> Path:
 
 
 def _iter_fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str, ...]]:
-    """The fields that an expression names, also through variables."""
+    """Yield the fields that an expression reads, also through variables."""
     variables = {one["name"]: one["expression"] for one in body.get("variables", ())}
     pending, visited = [expression], set()
     while pending:
@@ -225,7 +225,7 @@ def _iter_fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str
 
 
 def _find_common_prefix(paths: list[tuple[str, ...]]) -> list[str]:
-    """The beginning that all paths share."""
+    """Return the longest prefix that all paths share."""
     if not paths:
         return []
     shortest = min(paths, key=len)

@@ -1,4 +1,4 @@
-"""Policies that are a JSON Schema: a document that does not fulfil it breaks the policy."""
+"""Policies that are a JSON Schema: a document that does not match it violates the policy."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from podplan.redaction.secret_names import is_secret_name
 from podplan.schema import validate_against, validate_cr
 from podplan.schema.pruning import prune_unknown_fields
 
-MAX_SHOWN_LENGTH = 60  # letters of a value in a message
-# What a command line or a shell string gives a value to: --api-key=…, API_KEY=…, --api-key …
+MAX_SHOWN_LENGTH = 60  # characters of a value that a message shows
+# The name before a value in a command line or a shell string: --api-key=…, API_KEY=…, --api-key …
 _ASSIGNED_NAME = compile_lazily(r"([A-Za-z_][\w-]*)(?:=|\s+)\S")
 
 
 @check(aliases=("immutable-field",))
 def immutable_field_changed(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A field that cannot be changed once the job is there. Values: ``job``, ``field``, ``old``, ``new``,
+    """A field that cannot be changed while the job exists. Values: ``job``, ``field``, ``old``, ``new``,
     ``fact``: why it cannot."""
     for effect in _find_effects(target):
         if _is_documented(effect):
@@ -39,7 +39,7 @@ def immutable_field_changed(target: Target, _params: Mapping[str, Any]) -> Itera
 
 @check(aliases=("reaches-no-job",))
 def change_reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A change that a job which runs does not take up; once per job, as long as nothing worse is.
+    """A change that does not reach a running job; once per job, only if no immutable field changes.
 
     Values: ``job``, ``field``, ``old``, ``new``, ``more``.
     """
@@ -59,7 +59,7 @@ def change_reaches_no_job(target: Target, _params: Mapping[str, Any]) -> Iterato
 
 
 def _find_effects(target: Target) -> list[FieldEffect]:
-    """What is another in the CR, as far as only a job made anew has it."""
+    """Return the changes of the CR that take effect only when the job is re-created."""
     base_cr = target.job.base_cr
     if base_cr is None:
         return []
@@ -74,9 +74,9 @@ def _find_effects(target: Target) -> list[FieldEffect]:
 
 
 def _can_be_applied(target: Target) -> bool:
-    """Whether the CR gets to the cluster: a profile of a wrong form renders none, and a wrong CR is refused.
+    """Whether the CR reaches the cluster: an invalid profile renders no CR, and an invalid CR is refused.
 
-    Fields that nobody knows are dropped on the way, and what is left is applied.
+    The API server drops unknown fields and applies the rest, so they do not count as errors.
     """
     profile = target.job.profile
     if profile is not None and validate_against("JobProfile", profile.data):
@@ -87,12 +87,12 @@ def _can_be_applied(target: Target) -> bool:
 
 
 def _is_documented(effect: FieldEffect) -> bool:
-    """Whether it is documented of this very field that it cannot be changed."""
+    """Whether the documentation states that this very field cannot be changed."""
     return effect.behavior.basis == "documented"
 
 
 def _is_same_amount(old: Any, new: Any) -> bool:
-    """Whether two values are one quantity, written in two ways."""
+    """Whether two values are the same quantity in different notations."""
     if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in (old, new)):
         return False
     amount = quantities.parse_quantity(old)
@@ -100,7 +100,7 @@ def _is_same_amount(old: Any, new: Any) -> bool:
 
 
 def _find_current_path(target: Target, path: Path) -> Path:
-    """The place of a change in the CR of now: of what is gone, what it was in."""
+    """Return the path of a change in the current CR; for a removed field, the path of its parent."""
     return find_written_path(target.data, *path)
 
 
@@ -136,7 +136,7 @@ def _build_values(target: Target, effect: FieldEffect) -> dict[str, str]:
 
 
 def _describe_field(data: Any, path: Path) -> str:
-    """The name of the field at ``path``, of a variable its own."""
+    """Return the name of the field at ``path``; for a variable, the name of the variable."""
     variable = _find_variable_name(data, path)
     return f"env[{variable}]" if variable else next(step for step in reversed(path) if isinstance(step, str))
 
@@ -153,7 +153,7 @@ def _may_be_secret(data: Any, path: Path) -> bool:
     """Whether the value at ``path`` may be a secret: by its variable, its option, or a name in its text."""
     names = {_find_variable_name(data, path)}
     if path and isinstance(path[-1], int) and path[-1] > 0:
-        names.add(str(value_at(data, (*path[:-1], path[-1] - 1))))  # the word before: [--api-key, …]
+        names.add(str(value_at(data, (*path[:-1], path[-1] - 1))))  # the previous word: [--api-key, …]
     words = [word for word in _list_scalars(value_at(data, path)) if isinstance(word, str)]
     names.update(words)
     names.update(name for word in words for name in _ASSIGNED_NAME.findall(word))
@@ -166,7 +166,7 @@ def _build_job_redactor(job: LoweredJob) -> Redactor:
 
 
 def _list_scalars(value: Any) -> list[Any]:
-    """``value``, or the entries of a list, where these are no lists and maps themselves."""
+    """``value``, or the entries of a list that are no lists or maps."""
     entries = value if isinstance(value, list) else [value]
     return [] if any(isinstance(entry, dict | list) for entry in entries) else entries
 
@@ -186,7 +186,7 @@ def _format_plain_value(value: Any, other_value: Any) -> str:
 
 
 def _list_words(value: Any) -> list[str]:
-    """The words of a list of words, or the names of its entries; empty where it has neither."""
+    """Return the strings of a list, or the names of its entries; empty if it has neither."""
     if not isinstance(value, list):
         return []
     names = [entry.get("name") if isinstance(entry, dict) else entry for entry in value]
@@ -195,13 +195,13 @@ def _list_words(value: Any) -> list[str]:
 
 
 def _count_common_prefix(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many letters, or words, two texts or lists have in common before they differ."""
+    """Return the length of the common prefix of two texts or lists."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (mine, others) in pairs if mine != others), min(len(first), len(second)))
 
 
 def _format_shown_value(value: Any, text: str, other_text: str, article: str) -> str:
-    """A value as a message has it: of a long text what lies around the letter in which it differs."""
+    """Format a value for a message; of a long text only the part around the first difference."""
     if value is None:
         return "nothing"
     if not text and isinstance(value, dict | list):

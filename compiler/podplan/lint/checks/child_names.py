@@ -1,4 +1,4 @@
-"""Names of what a job lowers to: short enough with the controller's suffix, and no two the same.
+"""Names of lowered objects: length with the controller's suffix, and duplicates.
 
 Source: docs/evidence/t9k-common.md#suffix-of-the-base-name: children are named after the job, a dash and five
 hex digits.
@@ -26,7 +26,7 @@ from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.location import locate
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
+# What must fit into a DNS label of 63 characters, and the consequence of a longer name.
 LENGTH_CONSEQUENCES = {
     "Service": "the API server rejects the Service, and the replicas cannot find each other",
     "Pod": "the host name of the Pod is truncated and equals that of other replicas",
@@ -60,7 +60,7 @@ def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[V
         ):
             continue
         if not has_suffix and len(get_text(group.doc.data["metadata"], "name")) > params["most"]:
-            return  # the rules of Services say it of the first replica
+            return  # the rules of Services report the first replica
         name = _get_last_name(group)
         if longest is None or len(name) > longest[0]:
             longest = len(name), name, group
@@ -89,7 +89,7 @@ def _get_last_name(group: ReplicaGroup) -> str:
 
 
 def summarize_name(job: LoweredJob) -> JobNameSummary | None:
-    """The name of a job; None for an object, and where the API server makes one, which is never the same."""
+    """Return the name of a job; None for other objects, and if the API server generates the name."""
     is_named = job.cr is not None and get_text(get_mapping(job.cr.data, "metadata"), "name")
     return build_name_summary(job) if is_named else None
 
@@ -98,7 +98,7 @@ def summarize_name(job: LoweredJob) -> JobNameSummary | None:
 def duplicate_job(
     summaries: Mapping[int, JobNameSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A job that is written twice: the same kind, namespace and name.
+    """A second job of the same kind, namespace and name.
 
     Values: ``job``, ``first`` (the file and line of the other one), ``namespace``.
     """
@@ -117,7 +117,7 @@ def duplicate_job(
 
 
 class ChildrenSummary(NamedTuple):
-    """What a job lowers to, as kind and first name: groups overlap where they begin alike."""
+    """The lowered objects of a job by kind and first name: groups with equal first names overlap."""
 
     job: JobNameSummary
     children: tuple[str, ...]
@@ -134,7 +134,7 @@ class ChildrenSummary(NamedTuple):
 def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
     """Return the names of the lowered objects of a job; None if no other job can have them."""
     name_summary = summarize_name(job)
-    # A name that the API server completes is nobody else's.
+    # A name that the API server completes is unique.
     data = (group.doc.data for group in job.groups if "name" in group.doc.data["metadata"])
     return name_summary and ChildrenSummary(
         name_summary, tuple(f"{one['kind']}/{one['metadata']['name']}" for one in data)
@@ -145,11 +145,11 @@ def summarize_children(job: LoweredJob) -> ChildrenSummary | None:
 def shared_child_name(
     summaries: Mapping[int, ChildrenSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A lowered object that another job has under the same name.
+    """A lowered object whose name another job uses for an object of the same kind.
 
     Values: ``child``, ``more``, ``other``, ``namespace``.
     """
-    # The first of each name that makes a child, and the first variant of each job.
+    # The first job for each name of a child, and the first variant of each job.
     makers: dict[tuple[str, str], dict[str, int]] = {}
     variants: dict[tuple[str, str, JobIdentity], int] = {}
     for number, summary in summaries.items():
@@ -182,7 +182,7 @@ def _describe_namespace(namespace: str) -> str:
 
 
 def _format_name_location(job: LoweredJob) -> str:
-    """Where the name of a job is written: "jobs/train.yaml:5"."""
+    """Return the location of the name of a job: "jobs/train.yaml:5"."""
     doc, path, _ = get_name_place(job)
     location = locate(doc, path).location
     return f"{location.file}:{location.line}"
@@ -191,7 +191,7 @@ def _format_name_location(job: LoweredJob) -> str:
 def _build_violation(
     number: int, values: Mapping[str, Any], other_numbers: list[int], rebuild_job: RebuildJob
 ) -> Violation:
-    """At the name of a job, with those of others."""
+    """Build the violation at the name of a job, with the names of the others as related locations."""
     return Violation(
         get_name_place(rebuild_job(number))[1],
         values,

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: who mounts them, and whether their access modes let them."""
+"""PersistentVolumeClaims: which Pods mount them, and whether their access modes allow it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 FILESET_PATTERN = compile_lazily(r"t9k://pvc/([^/]+)")
 SINGLE_NODE_MODES = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 HOSTNAME_LABEL = "kubernetes.io/hostname"
-# Devices, and what the node has installed: the same on every node, and not data.
+# Devices and installed software: the same on every node, and no data.
 SYSTEM_PATHS = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
 
 
 class ClaimUser(NamedTuple):
-    """A group of Pods, or a TensorBoard, that mounts a claim: where it names it, and whether it writes."""
+    """A replica group or a TensorBoard that mounts a claim: the path that names it, and whether it writes."""
 
     group: ReplicaGroup
     path: Path
@@ -49,7 +49,7 @@ class ClaimUser(NamedTuple):
 
 @cache_latest
 def find_claim_users(job: LoweredJob) -> dict[str, list[ClaimUser]]:
-    """Who of a job mounts a claim, by claim."""
+    """Return the users of each claim that a job mounts."""
     users_by_claim: dict[str, list[ClaimUser]] = {}
     other_groups = (group for group in job.groups if group.doc.data["kind"] != "Pod")
     for group in (*job.pods, *other_groups):
@@ -77,7 +77,7 @@ def _iter_pod_claims(group: ReplicaGroup) -> Iterator[tuple[str, ClaimUser]]:
 
 
 def _is_written_to(group: ReplicaGroup, volume: str) -> bool:
-    """Whether some container of a Pod mounts a volume so that it may write."""
+    """Whether a container of a Pod mounts a volume writable."""
     pod_containers = (c for _, c in (*list_containers(group), *list_init_containers(group)))
     mounts = (mount for c in pod_containers for _, mount in get_entries(c, "volumeMounts"))
     return any(get_text(mount, "name") == volume and mount.get("readOnly") is not True for mount in mounts)
@@ -100,14 +100,14 @@ def _get_access_modes(job: LoweredJob, claim: str) -> list[str]:
 
 @check()
 def claim_on_one_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A claim for one node that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
+    """A ReadWriteOnce claim that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
         if are_on_several_nodes(claim_users, _get_access_modes(target.job, claim)):
             yield hit_of_claim(target.job, claim, claim_users)
 
 
 def are_on_several_nodes(listed: list[ClaimUser], modes: Collection[str]) -> bool:
-    """Whether the users of a claim that is for one node may run on several."""
+    """Whether the users of a ReadWriteOnce claim may run on several nodes."""
     if "ReadWriteOnce" not in modes or "ReadWriteMany" in modes:
         return False
     read_only = "ReadOnlyMany" in modes and not any(user.writes for user in listed)
@@ -117,7 +117,7 @@ def are_on_several_nodes(listed: list[ClaimUser], modes: Collection[str]) -> boo
 
 @check()
 def claim_for_one_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A claim for one Pod that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
+    """A ReadWriteOncePod claim that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
         if _get_access_modes(target.job, claim) == ["ReadWriteOncePod"] and mounting(claim_users) > 1:
             yield hit_of_claim(target.job, claim, claim_users)
@@ -125,7 +125,7 @@ def claim_for_one_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
 
 @check()
 def claim_read_only(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A claim that is only for reading, mounted so that a Pod may write. Values: ``claim``, ``users``."""
+    """A ReadOnlyMany claim that a Pod mounts writable. Values: ``claim``, ``users``."""
     for claim, claim_users in find_claim_users(target.job).items():
         writers = [user for user in claim_users if user.writes]
         if _get_access_modes(target.job, claim) == ["ReadOnlyMany"] and writers:
@@ -137,7 +137,7 @@ def mounting(listed: list[ClaimUser]) -> int:
 
 
 def _is_colocated(group: ReplicaGroup) -> bool:
-    """Whether a Pod says itself that it runs on the node of others: a pinned node or required affinity."""
+    """Whether a Pod requires to run on the node of others: by a pinned node or required affinity."""
     spec = get_mapping(group.doc.data, "spec")
     pod_affinity = get_mapping(get_mapping(spec, "affinity"), "podAffinity")
     required = get_entries(pod_affinity, "requiredDuringSchedulingIgnoredDuringExecution")
@@ -166,7 +166,7 @@ def hit_of_claim(job: LoweredJob, claim: str, listed: list[ClaimUser]) -> Violat
 
 
 def _describe_users(claim_users: list[ClaimUser]) -> str:
-    """The users as messages name them: "4 Pods of worker and the TensorBoard"."""
+    """Format the users for a message: "4 Pods of worker and the TensorBoard"."""
     pod_counts: dict[str, int] = {}
     for user in claim_users:
         pod_counts[_get_user_label(user.group)] = (
@@ -207,7 +207,7 @@ def unknown_claim(target: Target, _params: Mapping[str, Any]) -> Iterator[Violat
 
 
 class MountSummary(NamedTuple):
-    """The claims for one node or Pod that a job mounts, each with its access mode."""
+    """The claims with ReadWriteOnce or ReadWriteOncePod that a job mounts."""
 
     job: JobNameSummary
     modes: Mapping[str, str]
@@ -222,7 +222,7 @@ class MountSummary(NamedTuple):
 
 
 def summarize_mounts(job: LoweredJob) -> MountSummary | None:
-    """What a job mounts that is not for all; None for an object, and where there is no such claim."""
+    """Return the claims of a job for one node or Pod; None for other objects, and if there are none."""
     if job.cr is None:
         return None
     modes = {claim: _get_access_modes(job, claim) for claim in find_claim_users(job)}
@@ -236,7 +236,7 @@ def summarize_mounts(job: LoweredJob) -> MountSummary | None:
 def claim_of_several_jobs(
     summaries: Mapping[int, MountSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A claim for one node or Pod that another job, further up, mounts too.
+    """A claim for one node or Pod that an earlier job mounts too.
 
     Values: ``claim``, ``mode``, ``others``.
     """
@@ -258,7 +258,7 @@ def claim_of_several_jobs(
 
 
 def _find_first_mount(job: LoweredJob, claim: str) -> tuple[TracedDocument, Path, str]:
-    """The first mount of a claim by a job, as a related place."""
+    """Return the first mount of a claim by a job as a related location."""
     user = find_claim_users(job)[claim][0]
     return user.group.doc, user.path, f"{get_job_label(job)} mounts it"
 

@@ -1,4 +1,4 @@
-"""The launcher of a ColossalAIJob: image, directory, number, and what colossalai run makes of its words.
+"""The launcher of a ColossalAIJob: image, working directory, number, and arguments of colossalai run.
 
 Sources: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/colossalaijob.md;
 https://github.com/hpcaitech/ColossalAI/tree/main/colossalai/cli/launcher, and the answers of the real command
@@ -16,7 +16,8 @@ from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.argparse import index_spellings
-from podplan.launchers.colossalai import TORCHRUN_OPTIONS_GIVEN, ColossalAICommand, split_extra_args
+from podplan.launchers.colossalai import TORCHRUN_OPTIONS_GIVEN, split_extra_args
+from podplan.launchers.commands import ColossalAICommand
 from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.analysis import pod_hosts
@@ -79,7 +80,7 @@ def script_in_worker_folder(subject: Target, _: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def image_skew(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A launcher and workers of unlike images; values ``launcher`` and ``worker``."""
+    """A launcher and workers with different images; values ``launcher`` and ``worker``."""
     pair = _find_launcher_and_worker(target.job)
     if pair is None:
         return
@@ -92,7 +93,7 @@ def image_skew(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _find_launcher_and_worker(job: LoweredJob) -> tuple[LocatedContainer, LocatedContainer] | None:
-    """The containers of the launcher and of the workers, where the one starts the training on the others."""
+    """Return the containers of launcher and workers if the launcher starts the training on the workers."""
     by_role: dict[str, LocatedContainer] = {}
     for group in job.pods:
         container = find_training_container(group)
@@ -116,11 +117,11 @@ def _has_mounted_folder(container: Mapping[str, Any], folder: str) -> bool:
 
 @check()
 def launch_arguments(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Options of torchrun that do not arrive there, or that it refuses; value ``what``."""
+    """Options that do not reach torchrun, or that it refuses; value ``what``."""
     line = find_colossalai_line(target.job)
     if line is None:
         return
-    # What is wrong with an entry is also wrong on the line that comes of it, and one reason is enough.
+    # An error in an entry is also an error of the resulting line: report it once.
     reported: set[Path] = set()
     for word, message in list(_iter_broken_items(line.items)) or _iter_torchrun_errors(line):
         path, doc, group = line.locate_word(word)
@@ -130,9 +131,9 @@ def launch_arguments(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 
 def _iter_broken_items(items: tuple[Word, ...]) -> Iterator[tuple[Word, str]]:
-    """Entries of which --extra_launch_args makes other options than they are."""
+    """Yield entries that --extra_launch_args turns into different options."""
     options = index_spellings(GRAMMAR)
-    pending_option: Word | None = None  # an option that takes the next entry for its value, as people mean it
+    pending_option: Word | None = None  # an option whose value is meant to be the next entry
     for item in items:
         text = item.text
         name, equals, _ = text.partition("=")
@@ -158,12 +159,12 @@ def _iter_broken_items(items: tuple[Word, ...]) -> Iterator[tuple[Word, str]]:
 
 
 def _to_torchrun_option(item: Word) -> str:
-    """An entry as torchrun gets it."""
+    """Return an entry in the form that torchrun gets."""
     return f"--{to_launch_argument(item)}"
 
 
 def _iter_torchrun_errors(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
-    """What torchrun refuses on the workers, and options that keep the workers apart."""
+    """Yield options that torchrun refuses on the workers, or that make each worker train alone."""
     torchrun = line.torchrun
     options = {
         name: option
@@ -195,14 +196,17 @@ def _iter_torchrun_errors(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
 
 
 def _is_extra_option(line: ColossalAILine, word: Word) -> bool:
-    """Whether a word of torchrun comes from the options of the CR."""
+    """Whether a word of the torchrun line comes from the options of the CR."""
     option = line.command_line.command_line.options.get("extra_launch_args")
     return word.path[:1] == ("spec",) or (option is not None and word.path == option.word.path)
 
 
 @check()
 def script_options_taken(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Arguments of the script that are options to colossalai run; values ``word`` and ``option``."""
+    """Arguments of the script that colossalai run parses as its own options.
+
+    Values: ``word`` and ``option``.
+    """
     for launch in find_launches(target.job):
         facts = launch.invocation.parsed
         if not isinstance(facts, ColossalAICommand) or not facts.command_line.is_certain:

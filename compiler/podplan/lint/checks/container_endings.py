@@ -1,4 +1,4 @@
-"""Containers that never end though the job waits for them, and containers that end with a daemon.
+"""Containers that never end although the job waits for them, and daemons that end with their container.
 
 Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase.
 """
@@ -29,7 +29,7 @@ _DEBUG_MODE = "; spec.runMode.debug keeps Pods for debugging"
 
 @check()
 def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A container that never ends in a Pod that has to; values ``what`` and ``instead``."""
+    """A container that never ends in a Pod that must complete; values ``what`` and ``instead``."""
     job = subject.job
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
@@ -44,7 +44,7 @@ def endless_container(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
-    """A server among the replicas that a success rule waits for, where no rule leaves servers out."""
+    """Yield a server among the replicas of a success rule, if no rule excludes servers."""
     rules = get_entries(spec_of(job), "successRules") if has_trait(job, "success-rules") else []
     servers = {}
     for group in job.pods if rules else ():
@@ -81,7 +81,7 @@ def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
 
 
 def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
-    """The containers that go on when the training has ended, or that end it with an endless command."""
+    """Yield containers that outlive the training, or whose training ends with an endless command."""
     main = find_training_container(group)
     found = {
         path: (get_text(container, "name"), endings.endless(process_of(container)))
@@ -89,7 +89,7 @@ def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
     }
     _, of_main = found.get(main[0] if main is not None else (), ("", None))
     if of_main is not None and not of_main.after_training and not of_main.beside_training:
-        return  # the Pod serves others, or somebody works in it
+        return  # the Pod is a server, or a person works in it interactively
     for path, (name, endless) in found.items():
         if endless is None:
             continue
@@ -119,7 +119,7 @@ def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
 @check()
 def daemon_as_main_process(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A container that only starts a daemon; values ``program`` and ``instead``."""
-    daemon = endings.only_daemon(process_of(subject.data))
+    daemon = endings.find_only_daemon(process_of(subject.data))
     if daemon is not None:
         values = {"program": command_name(daemon.words), "instead": daemon.instead}
         yield Violation(daemon.words[0].place, values)
@@ -130,7 +130,7 @@ def unreached_training(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
     """A training behind a command that never ends. Values: ``program``, ``endless``."""
     if is_mode_enabled(subject.job, "debug"):
         return
-    unreached = endings.unreached_training(process_of(subject.data))
+    unreached = endings.find_unreached_training(process_of(subject.data))
     if unreached is not None:
         place = unreached.endless.words[0].place
         related = [(subject.doc, below(subject.base_path, unreached.words[0].place), "never starts")]

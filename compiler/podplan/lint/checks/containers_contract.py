@@ -34,7 +34,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 _SIDECAR_NAME = compile_lazily(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
 _PYTHON_COMMAND = compile_lazily(r"(?:.*/)?python[0-9.]*")
 _STARTER_COMMAND = compile_lazily(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
-# What is meant as a script, or as a module, and not as the value of an option of one.
+# A script or a module, and not the value of an option.
 _SCRIPT_PATTERN = compile_lazily(r"\.[A-Za-z]\w*$|/")
 
 
@@ -80,7 +80,7 @@ def launcher_container_name(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 @check(aliases=("training-container-guessed",))
 def training_container_by_position(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several containers, of which the controller takes another than the one that trains."""
+    """Several containers, where the one that the controller selects is not the one that trains."""
     job = target.job
     name = get_preferred_container_name(job)
     if _is_torchrun_disabled(job):
@@ -171,7 +171,7 @@ def _describe_replacement(job: LoweredJob, replica_type: str) -> str:
 
 
 def _find_script_field(job: LoweredJob) -> str:
-    """The field with the program that the launcher starts on the workers."""
+    """Return the field with the program that the launcher starts on the workers."""
     is_newest = "replicaSpecs" in spec_of(job)
     if has_trait(job, "mpirun-by-controller"):
         return "mpiConfig.script" if is_newest else "worker.cmd"
@@ -179,7 +179,7 @@ def _find_script_field(job: LoweredJob) -> str:
 
 
 def _has_run_field(job: LoweredJob) -> bool:
-    """Whether a CR has the field that says what its launcher runs; a command may be all that does."""
+    """Whether a CR has the field with the program of its launcher; otherwise only the command states it."""
     spec = spec_of(job)
     if has_trait(job, "deepspeed-by-controller"):
         config = get_mapping(spec, "config")
@@ -196,7 +196,7 @@ def _has_run_field(job: LoweredJob) -> bool:
 def _add_torchrun_change(
     violation: Violation, job: LoweredJob, role: str, container: WrittenContainer
 ) -> Violation:
-    """The hit with a change that keeps the script where the command is the only place that names it.
+    """Add a fix that moves the script to args, if only the command names it.
 
     The change is safe if torchrun ran the script in args before and goes on, or had none to run.
     """
@@ -212,7 +212,7 @@ def _add_torchrun_change(
     if ran and (movable_words is None or is_named):
         return violation
     if movable_words is None:
-        return violation._replace(change=None)  # nothing else says what somebody meant to run
+        return violation._replace(change=None)  # nothing else states what to run
     values = {**violation.values, "fix": "move its words to args"}
     args = (*container.path, "args")
     changes: list[tuple[str, Path, Any]]
@@ -227,9 +227,9 @@ def _add_torchrun_change(
 
 
 def _find_movable_words(container: Mapping[str, Any]) -> list[str] | None:
-    """The words of a command that torchrun takes as args: a script or a module, and what follows it.
+    """Return the words of a command that torchrun takes as args: a script or a module with its arguments.
 
-    Of a command of torchrun all words after its name. None where the command starts anything else.
+    For a torchrun command, all words after its name. None if the command starts anything else.
     """
     words = container.get("command")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -248,7 +248,7 @@ def _find_movable_words(container: Mapping[str, Any]) -> list[str] | None:
 
 
 def _is_plain_python(words: Any) -> bool:
-    """Whether a command is only the interpreter: torchrun brings its own."""
+    """Whether a command is only the interpreter, which torchrun starts itself."""
     return (
         isinstance(words, list)
         and bool(_PYTHON_COMMAND.fullmatch(str(words[0])))
@@ -287,7 +287,7 @@ def _list_reserved_paths(job: LoweredJob) -> list[str]:
 @check()
 def duplicate_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that one container sets twice, to different values; value ``name``."""
-    job = ReplicaSpec("", ("spec",), spec_of(target.job))  # a Job has its Pod template there
+    job = ReplicaSpec("", ("spec",), spec_of(target.job))  # the Pod template of a Job is at that path
     for replica_spec in get_replica_specs(target.job) or (job,):
         for container in (
             *list_written_containers(replica_spec),
@@ -308,6 +308,6 @@ def _iter_duplicate_variables(target: Target, container: WrittenContainer) -> It
 
 
 def _is_torchrun_disabled(job: LoweredJob) -> bool:
-    """Whether the controller could start torchrun, and does not."""
+    """Whether the controller supports torchrun, but the CR does not enable it."""
     is_enabled = get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True
     return has_trait(job, "torchrun-by-controller") and (not is_enabled or is_mode_enabled(job, "debug"))

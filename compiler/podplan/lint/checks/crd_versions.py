@@ -1,4 +1,4 @@
-"""Jobs of two versions of one kind, which no cluster has together.
+"""Jobs of two versions of one kind, which no cluster serves together.
 
 Source: docs/evidence/mpi-operator.md#two-versions-of-one-kind.
 """

@@ -1,4 +1,4 @@
-"""Passwords and tokens that stand in command lines."""
+"""Passwords and tokens in command lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Switches for debugging that make a training slow, in jobs that hold many GPUs.
 
-Only switches whose cost the manual of their program states are listed, each with that manual.
+Lists only switches whose cost is stated in the manual of the program, with a link to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from podplan.lint.analysis.jobs import count_pods_and_gpus, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_hosts import get_job_name
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -27,14 +27,14 @@ _SERIAL = frozenset(("1", "2", "3"))
 
 
 class Switch(NamedTuple):
-    """The values in lower case with which a variable is on, and what it costs."""
+    """The values (lower case) that enable a debug variable, and its cost."""
 
     values: frozenset[str]
     cost: str
 
 
-class Found(NamedTuple):
-    """A switch that is on: the Pods, its place, its name and value, and what it costs."""
+class EnabledSwitch(NamedTuple):
+    """An enabled switch: the Pods, its path, its name and value, and its cost."""
 
     group: ReplicaGroup
     doc: TracedDocument
@@ -69,7 +69,7 @@ OPTIONS = {
     "detect_anomaly": "checks each gradient for NaN",
     "autograd_anomaly": "checks each gradient for NaN",
 }
-# Jobs that are called so are there to debug.
+# Jobs with these names are meant for debugging.
 _DEBUGS = compile_lazily(
     r"(?:^|[-.])(?:debug|repro|bisect|smoke|diagnos|profil|sanity|(?:hang|nan|test|dbg)s?(?:[-.]|$))"
 )
@@ -94,35 +94,39 @@ def debug_switch(subject: Target, params: Mapping[str, Any]) -> Iterator[Violati
             yield Violation(found.path, values, doc=found.doc, group=found.group)
 
 
-def _switches(job: LoweredJob) -> Iterator[Found]:
-    """The switches that are on."""
+def _switches(job: LoweredJob) -> Iterator[EnabledSwitch]:
+    """Yield the enabled switches."""
     for group in job.pods:
         found = find_training_container(group)
         for at, entry in get_entries(found[1], "env") if found is not None else ():
             cost = _cost(get_text(entry, "name"), get_text(entry, "value"))
             if found is not None and cost:
                 path = (*found[0], "env", at, "value")
-                yield Found(group, group.doc, path, get_text(entry, "name"), get_text(entry, "value"), cost)
+                yield EnabledSwitch(
+                    group, group.doc, path, get_text(entry, "name"), get_text(entry, "value"), cost
+                )
     for launch in find_launches(job):
         yield from _on_line(job, launch)
 
 
-def _on_line(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Found]:
+def _on_line(job: LoweredJob, launch: ContainerLaunch) -> Iterator[EnabledSwitch]:
     invocation = launch.invocation
     if invocation.is_conditional:
         return
     for name in VARIABLES:
         value = invocation.variables.get(name)
         if value is not None and (cost := _cost(name, value)):
-            yield Found(
+            yield EnabledSwitch(
                 launch.group, launch.group.doc, launch.locate_word(invocation.program_word), name, value, cost
             )
-    for option, doc, path in of_program(job, launch):
+    for option, doc, path in list_program_options(job, launch):
         if option.last in OPTIONS and option.is_on:
-            yield Found(launch.group, doc, path, option.name, option.value or "", OPTIONS[option.last])
+            yield EnabledSwitch(
+                launch.group, doc, path, option.name, option.value or "", OPTIONS[option.last]
+            )
 
 
 def _cost(name: str, value: str) -> str:
-    """What a variable of such a value costs; "" for nothing."""
+    """Return the cost of a variable with this value; "" for none."""
     switch = VARIABLES.get(name)
     return switch.cost if switch is not None and value.strip().lower() in switch.values else ""

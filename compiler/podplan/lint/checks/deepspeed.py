@@ -1,4 +1,4 @@
-"""The deepspeed line of a DeepSpeedJob: what its options may be, and which hosts and slots they choose.
+"""The deepspeed line of a DeepSpeedJob: which options are valid, and which hosts and slots they select.
 
 Sources: docs/evidence/t9k-deepspeedjob.md#reserved-options, docs/evidence/deepspeed-launcher.md.
 """
@@ -12,7 +12,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.launchers.deepspeed import DeepSpeedCommand
+from podplan.launchers.commands import DeepSpeedCommand
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import DeepSpeedLine, find_deepspeed_line
 from podplan.lint.analysis.jobs import is_mode_enabled, spec_of
@@ -22,7 +22,7 @@ from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# Options of otherArgs that the controller gives itself, with the field that says what they mean.
+# Options that the controller sets itself, with the field to use instead of otherArgs.
 _CONTROLLER_OPTIONS = {
     "no_local_rank": "config.localRank: false",
     "autotuning": "config.autotune",
@@ -31,7 +31,7 @@ _CONTROLLER_OPTIONS = {
     "hostfile": "nothing: the controller writes the hostfile",
 }
 _UNSUPPORTED_WITH_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
-# Programs that take their first words for options of their own, and know no --local_rank.
+# Programs that parse their first words as their own options, and do not know --local_rank.
 _PROGRAM_WITH_OPTIONS = compile_lazily(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
 )
@@ -41,7 +41,7 @@ _STRICT_MODULES = compile_lazily(
     r"|torch\.distributed\.(?:run|launch)|accelerate\.commands\..+|http\.server|lightning\.pytorch\.cli"
 )
 _POD_LOCAL_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate")
-# What a command names that reaches other hosts.
+# Words in a command that reaches other hosts.
 _REMOTE_COMMAND = compile_lazily(
     r"hostfile|\b(?:pdsh|p?ssh|clush|parallel-ssh|ansible|srun|ray|mpirun|mpiexec|horovodrun)\b"
 )
@@ -70,7 +70,7 @@ def deepspeed_args(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             )
     for error in line.command_line.errors:
         if _MISSING_SCRIPT.match(error.message) or (error.condition and find_worker_count(target.job)[1] < 2):
-            continue  # what there is to run is the matter of another rule
+            continue  # another rule checks the program to run
         if error.word in joined:
             continue
         yield Violation(line.locate_word(error.word), {"what": error.message})
@@ -116,7 +116,7 @@ def hostname_needed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check(aliases=("local-rank-of-program",))
 def program_gets_local_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A program or a module that ends at ``--local_rank``, its first argument; value ``program``."""
+    """A program or a module that fails on ``--local_rank``, its first argument; value ``program``."""
     line = find_deepspeed_line(target.job)
     if line is None or line.is_custom or "no_local_rank" in line.command_line.flags:
         return
@@ -130,7 +130,7 @@ def program_gets_local_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 @check()
 def unequal_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A selection that leaves hosts with unlike numbers of slots; values ``option`` and ``slots``."""
+    """A selection of hosts with different numbers of slots; values ``option`` and ``slots``."""
     line = find_deepspeed_line(target.job)
     if line is None:
         return
@@ -146,7 +146,7 @@ def unequal_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def unused_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Workers that deepspeed is told to leave out; values ``option``, ``used``, ``workers``."""
+    """Workers that the options of deepspeed exclude; values ``option``, ``used``, ``workers``."""
     job = target.job
     line, hosts = find_deepspeed_line(job), pod_hosts.read_hostfile(job)
     pod_count = sum(each.replicas for each in hosts)
@@ -187,7 +187,7 @@ def missing_workers(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check()
 def custom_without_hostfile(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deepspeed of one's own that is not told the hostfile; value ``workers``."""
+    """A customCommand with deepspeed and without the hostfile; value ``workers``."""
     line = find_deepspeed_line(target.job)
     hosts = pod_hosts.read_hostfile(target.job)
     pod_count = sum(each.replicas for each in hosts)
@@ -231,7 +231,7 @@ def custom_command_on_one_worker(target: Target, _: Mapping[str, Any]) -> Iterat
 
 
 def _find_in_command(command: str, launch: ContainerLaunch) -> Path:
-    """The path of customCommand, with the range of the launcher in it where its name stands there once."""
+    """Return the path of customCommand, with the range of the launcher if its name occurs once."""
     path: Path = ("spec", "config", "customCommand")
     word = launch.invocation.program_word.text
     start = command.find(word)
@@ -239,14 +239,14 @@ def _find_in_command(command: str, launch: ContainerLaunch) -> Path:
 
 
 def _starts_locally(launch: ContainerLaunch) -> bool:
-    """Whether a program starts processes in its own Pod only, as far as its line tells."""
+    """Whether a program starts processes in its own Pod only, according to its command line."""
     if launch.invocation.is_conditional:
         return False
     return launch.invocation.launcher in _POD_LOCAL_LAUNCHERS or is_single_process(launch)
 
 
 def _iter_unknown_hosts(job: LoweredJob, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
-    """Hosts and slots of --include and --exclude that there are none of."""
+    """Yield hosts and slots of --include and --exclude that do not exist."""
     hosts = pod_hosts.read_hostfile(job)
     for name, chosen in (("include", line.command_line.include), ("exclude", line.command_line.exclude)):
         for host, slots in (chosen or {}).items():
@@ -273,7 +273,7 @@ def _iter_unknown_hosts(job: LoweredJob, line: DeepSpeedLine) -> Iterator[tuple[
 
 
 def _find_slot_counts(command_line: DeepSpeedCommand, hosts: list[pod_hosts.HostfileHosts]) -> list[int]:
-    """The different numbers of slots that the hosts in use have."""
+    """Return the distinct numbers of slots of the selected hosts."""
     chosen = command_line.include if command_line.include is not None else command_line.exclude
     if chosen is None:
         return []

@@ -28,12 +28,12 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
-MOST_TEXT = 100_000  # characters of a configuration that is read
+MOST_TEXT = 100_000  # longest configuration that is read, in characters
 _CONFIG = ("deepspeed_config", "deepspeed", "ds_config", "deepspeed_config_file")
 # Where the model is split, fewer replicas of it take part in a batch.
 _SPLITS = compile_lazily(
@@ -41,7 +41,7 @@ _SPLITS = compile_lazily(
 )
 
 
-class Config(NamedTuple):
+class BatchConfig(NamedTuple):
     """A ConfigMap with batch sizes: for each of its keys the three sizes."""
 
     namespace: str
@@ -57,7 +57,7 @@ class Config(NamedTuple):
         return "config"
 
 
-class Use(NamedTuple):
+class ConfigUse(NamedTuple):
     """A job that reads its configuration from a key of a ConfigMap, and how many processes train in it."""
 
     namespace: str
@@ -74,28 +74,30 @@ class Use(NamedTuple):
         return "job"
 
 
-def batch_left(job: LoweredJob) -> Config | Use | None:
-    """What a ConfigMap or a job leaves: its batch sizes, or which configuration it reads."""
+def batch_left(job: LoweredJob) -> BatchConfig | ConfigUse | None:
+    """Summarize a ConfigMap by its batch sizes, a job by the configuration that it reads."""
     if job.cr is None:
         return _config(job.groups[0].doc.data)
     found = find_use(job)
     if found is None:
         return None
     (name, key), world, _ = found
-    return Use(namespace_of(job), name, key, world)
+    return ConfigUse(namespace_of(job), name, key, world)
 
 
 @check(summarize=batch_left)
-def batch_sizes(left: Mapping[int, Config | Use], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
-    """Sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
+def batch_sizes(
+    left: Mapping[int, BatchConfig | ConfigUse], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
+    """Batch sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
     configs = {
         (one.namespace, one.name, key): (number, sizes)
         for number, one in left.items()
-        if isinstance(one, Config)
+        if isinstance(one, BatchConfig)
         for key, *sizes in one.sizes
     }
     for number, one in left.items():
-        if not isinstance(one, Use):
+        if not isinstance(one, ConfigUse):
             continue
         other, sizes = configs.get((one.namespace, one.name, one.key), (None, []))
         if other is None:
@@ -127,26 +129,26 @@ def _hit(job: LoweredJob, config: TracedDocument, key: str, values: Mapping[str,
 
 
 def find_in_config(config: TracedDocument, key: str, name: str) -> Path:
-    """The path of a key of a ConfigMap, with the range of the first place of a name in its JSON."""
+    """Return the path of a key of a ConfigMap, with the range of the first such name in its JSON."""
     found = re.search(rf'"{re.escape(name)}"', get_text(get_mapping(config.data, "data"), key))
     path: Path = ("data", key)
     return TextPath(path, found.span()) if found else path
 
 
-def _config(data: Any) -> Config | None:
+def _config(data: Any) -> BatchConfig | None:
     sizes = [
         (key, *found)
         for key, value in get_mapping(data, "data").items()
-        if (found := _sizes(value)) is not None
+        if (found := read_sizes(value)) is not None
     ]
     if get_text(data, "kind") != "ConfigMap" or not sizes:
         return None
     metadata = get_mapping(data, "metadata")
-    return Config(get_text(metadata, "namespace"), get_text(metadata, "name"), tuple(sizes))
+    return BatchConfig(get_text(metadata, "namespace"), get_text(metadata, "name"), tuple(sizes))
 
 
-def _sizes(value: object) -> tuple[int, int, int] | None:
-    """The three sizes of a configuration; None where one is not written, or the model is split."""
+def read_sizes(value: object) -> tuple[int, int, int] | None:
+    """Return the three sizes of a configuration; None if one is missing, or the model is split."""
     if not isinstance(value, str) or SIZES[0] not in value or len(value) > MOST_TEXT:
         return None
     try:
@@ -166,7 +168,7 @@ def _sizes(value: object) -> tuple[int, int, int] | None:
 
 
 def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:
-    """The ConfigMap and key that a training reads its configuration from, its processes, and the place."""
+    """Return the ConfigMap and key of a training's configuration, its number of processes, and the path."""
     if (
         is_mode_enabled(job, "debug")
         or get_mapping(spec_of(job), "elastic").get("enabled") is True
@@ -174,22 +176,19 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
     ):
         return None
     for world in iter_worlds(job):
-        found = _configuration(job, list(of_program(job, world.launch)))
+        found = _configuration(job, list(list_program_options(job, world.launch)))
         if found is not None:
             return found[0], world.size, (found[1].doc, found[1].path)
     return None
 
 
 def _configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, str], Placed] | None:
-    """The ConfigMap and the key of it that a script reads as configuration, and the option that names it."""
-    if any(_SPLITS.search(placed.option.key) for placed in options):
-        return None
-    for placed in options:
-        value = placed.option.value or ""
-        for group in job.pods if placed.option.last in _CONFIG and value.startswith("/") else ():
+    """Return the ConfigMap and its key that a script reads as configuration, and the option that names it."""
+    for placed, path in iter_configuration_files(options):
+        for group in job.pods:
             container = find_training_container(group)
             key = (
-                _mounted(get_mapping(group.doc.data, "spec"), container[1], normpath(value))
+                _find_mounted_key(get_mapping(group.doc.data, "spec"), container[1], path)
                 if container
                 else None
             )
@@ -198,8 +197,20 @@ def _configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, s
     return None
 
 
-def _mounted(spec: Mapping[str, Any], container: Mapping[str, Any], path: str) -> tuple[str, str] | None:
-    """The ConfigMap and the key of it that are mounted as a file."""
+def iter_configuration_files(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+    """The options that name a configuration, with its path; none where the model is split among GPUs."""
+    if any(_SPLITS.search(placed.option.key) for placed in options):
+        return
+    for placed in options:
+        value = placed.option.value or ""
+        if placed.option.last in _CONFIG and value.startswith("/"):
+            yield placed, normpath(value)
+
+
+def _find_mounted_key(
+    spec: Mapping[str, Any], container: Mapping[str, Any], path: str
+) -> tuple[str, str] | None:
+    """Return the ConfigMap and its key that are mounted as a file."""
     for _, mount in get_entries(container, "volumeMounts"):
         at = normpath(get_text(mount, "mountPath") or "/")
         volume = next(

@@ -18,7 +18,7 @@ from podplan.lint.checks.deepspeed_batch import MOST_TEXT, find_in_config, find_
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
-_FORMATS = ("fp16", "bf16")
+FORMATS = ("fp16", "bf16")
 
 
 class Precision(NamedTuple):
@@ -39,10 +39,10 @@ class Precision(NamedTuple):
 
 
 def summarize_precision(job: LoweredJob) -> Precision | None:
-    """What a ConfigMap or a job leaves: keys with a contradiction, or which configuration it reads."""
+    """Summarize a ConfigMap by its contradictory keys, a job by the configuration that it reads."""
     if job.cr is None:
         data = job.groups[0].doc.data
-        keys = tuple(key for key, text in get_mapping(data, "data").items() if _is_contradictory(text))
+        keys = tuple(key for key, text in get_mapping(data, "data").items() if enables_both_formats(text))
         if get_text(data, "kind") != "ConfigMap" or not keys:
             return None
         metadata = get_mapping(data, "metadata")
@@ -69,15 +69,16 @@ def contradictory_precision(
         assert found is not None
         doc, path = found[2]
         config = again(other).groups[0].doc
-        related = [(config, find_in_config(config, one.key, name), f"{name} is enabled") for name in _FORMATS]
+        related = [(config, find_in_config(config, one.key, name), f"{name} is enabled") for name in FORMATS]
         yield number, Violation(path, {"key": one.key}, related, doc=doc)
 
 
-def _is_contradictory(text: object) -> bool:
-    if not isinstance(text, str) or len(text) > MOST_TEXT or not all(name in text for name in _FORMATS):
+def enables_both_formats(text: object) -> bool:
+    """Whether a configuration in JSON enables fp16 and bf16."""
+    if not isinstance(text, str) or len(text) > MOST_TEXT or not all(name in text for name in FORMATS):
         return False
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(data, dict) and all(get_mapping(data, name).get("enabled") is True for name in _FORMATS)
+    return isinstance(data, dict) and all(get_mapping(data, name).get("enabled") is True for name in FORMATS)

@@ -23,21 +23,21 @@ from podplan.lint.analysis.resources import (
     list_containers,
     list_resources,
 )
-from podplan.lint.analysis.script_options import Given, of_program
-from podplan.lint.checks.outputs import Where, trainings
+from podplan.lint.analysis.script_options import Given, list_program_options
+from podplan.lint.checks.outputs import ContainerPath, trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-Clue = tuple[TracedDocument, Path, str]  # where something is written, and what it is, as a message says it
+Clue = tuple[TracedDocument, Path, str]  # the path of a setting, and its description in a message
 
 _TAG_PARTS = compile_lazily(r"[^-_.+]+")
 _ON_GPUS = compile_lazily(r"(?:gpus?|cuda\d*|cu\d+|rocm\d*|npu|cann\d*|xpu|hpu|tpu|dcu)")
-# The vendor in the name of an image, and that of the resource which its programs cannot use.
+# The vendor in the name of an image, and the vendor whose devices its programs cannot use.
 _OTHER_VENDOR = (
     ("ROCm", compile_lazily(r"rocm\d*"), ("nvidia.com/",)),
     ("CUDA", compile_lazily(r"cuda\d*|cu1[0-9]{2}"), ("amd.com/", "hygon.com/", "huawei.com/")),
 )
-# Public images whose tags name what they have for GPUs: without such a word they are built for the CPU.
+# Public images whose tags name their GPU software: without such a word they are built for the CPU.
 _CPU_BY_DEFAULT = compile_lazily(
     r"(?:docker\.io/|index\.docker\.io/)?(?:tensorflow/tensorflow|rayproject/ray(?:-ml)?|bitnami/(?:pytorch|tensorflow))"
     r"|(?:quay\.io/|docker\.io/)?jupyter/(?:pytorch|tensorflow)-notebook"
@@ -62,7 +62,7 @@ _NO_COMPUTING = ("rdma/", "hugepages-")
 
 @check()
 def cpu_only_software(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Software of the CPU, or of another vendor, in a container with GPUs. Values: ``what``, ``gpus``."""
+    """Software for the CPU, or for another vendor, in a container with GPUs. Values: ``what``, ``gpus``."""
     job = target.job
     seen = set[tuple[int, Path]]()
     for launch, where in trainings(job):
@@ -80,7 +80,9 @@ def cpu_only_software(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             yield Violation(path, values, related, doc=doc, group=where.group)
 
 
-def _iter_cpu_clues(job: LoweredJob, launch: ContainerLaunch, where: Where, resource: str) -> Iterator[Clue]:
+def _iter_cpu_clues(
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath, resource: str
+) -> Iterator[Clue]:
     what = _describe_image(get_text(where.container, "image"), resource)
     if what:
         yield where.group.doc, (*where.base, "image"), what
@@ -97,19 +99,19 @@ def _iter_cpu_clues(job: LoweredJob, launch: ContainerLaunch, where: Where, reso
                 f"{name}={value} keeps the program on the CPU",
             )
     if launch.invocation.launcher in TRAINING_LAUNCHERS:
-        for option, doc, path in of_program(job, launch):
+        for option, doc, path in list_program_options(job, launch):
             if _is_cpu_option(option):
                 yield doc, path, f"{_show(option)} keeps the program on the CPU"
 
 
 def _describe_image(image: str, resource: str) -> str:
-    """Why the programs of an image cannot use a device, by its name and tag; "" where they may."""
+    """Explain by name and tag why the programs of an image cannot use a device; "" if they may."""
     name, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     name_parts, tag_parts = _TAG_PARTS.findall(name.lower()), _TAG_PARTS.findall(tag.lower())
     parts = [*name_parts, *tag_parts]
     is_cpu = ("cpu" in tag_parts and "offload" not in parts) or name_parts[-1:] == ["cpu"]
     is_cpu = is_cpu or bool(
-        _CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}")) and tag
+        tag and _CPU_BY_DEFAULT.fullmatch(image.partition("@")[0].removesuffix(f":{tag}"))
     )
     if is_cpu and not any(_ON_GPUS.fullmatch(part) for part in parts):
         return f"the image {image.rpartition('/')[2]} is a CPU build"
@@ -127,7 +129,7 @@ def _is_cpu_option(option: Given) -> bool:
 
 @check()
 def backend_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A training that is told to use GPUs in a Pod that has none. Values: ``what``, ``instead``."""
+    """A training whose options require GPUs, in a Pod without any. Values: ``what``, ``instead``."""
     job = target.job
     for launch, where in trainings(job):
         if _may_have_gpus(where.group) or launch.invocation.is_conditional:
@@ -139,9 +141,9 @@ def backend_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _iter_gpu_clues(
-    job: LoweredJob, launch: ContainerLaunch, where: Where
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath
 ) -> Iterator[tuple[TracedDocument, Path, str, str]]:
-    for option, doc, path in of_program(job, launch):
+    for option, doc, path in list_program_options(job, launch):
         value = (option.value or "").lower()
         if _BACKEND.fullmatch(option.last) and value == "nccl":
             yield doc, path, f"{_show(option)} selects NCCL, which requires GPUs", "use gloo"
@@ -173,5 +175,5 @@ def _may_have_gpus(group: ReplicaGroup) -> bool:
 
 
 def _show(option: Given) -> str:
-    """An option as it is written on one line."""
+    """Format an option on one line."""
     return f"{option.name}={option.value}" if option.value else option.name

@@ -16,9 +16,9 @@ from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.resources import format_amount
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.offloading import find_model
-from podplan.lint.checks.outputs import Where, mount_of, trainings
+from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -34,7 +34,7 @@ _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 def model_beyond_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A model above the volume of its cache. Values: ``model``, ``needs``, ``path``, ``size``."""
     for launch, where in trainings(target.job):
-        options = list(of_program(target.job, launch))
+        options = list(list_program_options(target.job, launch))
         model, billions = find_model(options)
         if model is None or launch.invocation.is_conditional or _is_offline(where):
             continue
@@ -61,15 +61,15 @@ def model_beyond_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             break
 
 
-def _is_offline(where: Where) -> bool:
+def _is_offline(where: ContainerPath) -> bool:
     return any(
         get_text(entry, "name") in _OFFLINE and get_text(entry, "value").lower() in ("1", "true", "yes", "on")
         for _, entry in get_entries(where.container, "env")
     )
 
 
-def _iter_cache_variables(where: Where) -> Iterator[tuple[str, TracedDocument, Path]]:
-    """The folders that variables name for downloads, the one that counts first."""
+def _iter_cache_variables(where: ContainerPath) -> Iterator[tuple[str, TracedDocument, Path]]:
+    """Yield the download folders that variables name, the one with precedence first."""
     entries = {get_text(entry, "name"): (at, entry) for at, entry in get_entries(where.container, "env")}
     for name in _CACHES:
         if name in entries:
@@ -77,8 +77,8 @@ def _iter_cache_variables(where: Where) -> Iterator[tuple[str, TracedDocument, P
             yield get_text(entry, "value"), where.group.doc, (*where.base, "env", at, "value")
 
 
-def _find_small_volume(where: Where, path: str, needs: int) -> tuple[int, Path] | None:
-    """The sizeLimit of the emptyDir that holds a path, where it is below a number of bytes, and its place."""
+def _find_small_volume(where: ContainerPath, path: str, needs: int) -> tuple[int, Path] | None:
+    """Return the sizeLimit of the emptyDir with a path, and its path, if it is below a number of bytes."""
     mount = mount_of(where.container, path)
     if mount is None:
         return None

@@ -1,7 +1,7 @@
 """Volumes on the disk of the node, against the limit of a Pod on ephemeral storage.
 
-The kubelet adds up what emptyDirs on the disk, the writable layers and the logs take, and evicts a Pod where
-that is more than the limits of its containers together
+The kubelet adds up emptyDirs on the disk, writable layers and logs, and evicts a Pod if
+the sum exceeds the limits of its containers together
 (https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage).
 """
 

@@ -1,4 +1,4 @@
-"""Replicas that must run on different nodes, of which the Pods allow too few.
+"""Replicas that must run on different nodes but may use too few nodes.
 
 Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity.
 """
@@ -21,9 +21,9 @@ _ANTI_AFFINITY: Path = ("spec", "affinity", "podAntiAffinity", _REQUIRED)
 _NODE_AFFINITY: Path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
 
 
-@check()
+@check(requires=("affinity",))
 def too_few_nodes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods that keep each other off a node, and may run on fewer nodes than they are.
+    """Pods that exclude each other from a node, and may run on fewer nodes than there are Pods.
 
     Values: ``pods``, ``key``, ``allowed``.
     """
@@ -52,7 +52,7 @@ def too_few_nodes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _find_allowed(spec: Mapping[str, Any], key: str) -> tuple[int, Path] | None:
-    """How many values of a node label a Pod may meet, and where it says so; None where it does not."""
+    """Return how many values of a node label a Pod allows, and the path that states it; None if unlimited."""
     if isinstance(get_mapping(spec, "nodeSelector").get(key), str):
         return 1, ("spec", "nodeSelector", key)
     required = get_mapping(get_mapping(get_mapping(spec, "affinity"), "nodeAffinity"), _REQUIRED)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -32,14 +32,16 @@ def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     for launch in find_launches(target.job):
         if launch.invocation.is_conditional:
             continue
-        given = {placed.option.key: placed for placed in of_program(target.job, launch) if _is_on(placed)}
+        given = {
+            placed.option.key: placed for placed in list_program_options(target.job, launch) if _is_on(placed)
+        }
         for one, other in _PAIRS:
             if one in given and other in given:
                 first, second = given[one], given[other]
                 values = {"one": first.option.name, "other": second.option.name}
                 related = [(first.doc, first.path, "the other option")]
                 yield Violation(second.path, values, related, doc=second.doc, group=launch.group)
-        yield from _iter_zero_in_pipeline(list(of_program(target.job, launch)), launch)
+        yield from _iter_zero_in_pipeline(list(list_program_options(target.job, launch)), launch)
 
 
 def _iter_zero_in_pipeline(options: list[Placed], launch: ContainerLaunch) -> Iterator[Violation]:

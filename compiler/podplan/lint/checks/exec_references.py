@@ -1,7 +1,7 @@
-"""References to variables, ``$(NAME)``, where Kubernetes does not replace them as somebody meant.
+"""References to variables, ``$(NAME)``, where Kubernetes does not replace them as intended.
 
 Source: https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/;
-podplan.launchers.exec_form has what is replaced where.
+podplan.launchers.exec_form states which fields Kubernetes expands.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from re import Match
 
-from podplan.core.findings import Path, TextPath
+from podplan.core.findings import Path, TextPath, below, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.kubelet import expand_references, is_service_variable, resolve_environment
-from podplan.lint.analysis.jobs import has_trait
+from podplan.lint.analysis.jobs import format_list, has_trait
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.exec_words import find_executed_lines
 from podplan.lint.checks.registration import check
@@ -31,15 +31,14 @@ _CONSTANT_NAME = compile_lazily(r"[A-Z][A-Z0-9_]+")
 _IMAGE_VARIABLES = frozenset(
     ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "PYTHONPATH", "HOME", "USER", "HOSTNAME", "PWD", "CUDA_HOME")
 )
-# Variables whose value is a text for a shell or a template, where $NAME is meant for later.
+# Variables whose value is a text for a shell or a template, which replaces $NAME later.
 _DEFERRED_VARIABLE = compile_lazily(
     r".*(?:CMD|COMMAND|SCRIPT|PROMPT|TEMPLATE|FORMAT|PATTERN|REGEX|ARGS|OPTS|OPTIONS)|PS[1-4]"
 )
 _REEVALUATION = compile_lazily(r"\b(?:eval|envsubst)\b")
-_HOME_PREFIX = compile_lazily(r"~(?:/|\Z)")
 _SHELL_SPECIAL = compile_lazily(r"['\"`\\\\;&|<>()#\n]")
 _HOME_IN_LIST = compile_lazily(r"(?:\A|:)~/")
-# Of the kinds with env-expressions, which GEN002 looks at.
+# Syntax of kinds with env-expressions, which GEN002 checks.
 _CONTROLLER_VARIABLES = ("rank", "type")
 # Variables that only the controller of a GenericJob replaces, and that no other program knows.
 _GENERIC_VARIABLE = compile_lazily(
@@ -72,15 +71,19 @@ def unresolved_reference(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
                     target, name, declared_names, is_script=is_script, escaped=escaped
                 )
                 if reason:
-                    yield Violation(_place(path, word, name), {"name": name, "why": reason})
+                    related = [
+                        (target.doc, below(target.base_path, each), "the prefix of its variables")
+                        for each in _find_prefixes(container)
+                    ]
+                    yield Violation(_place(path, word, name), {"name": name, "why": reason}, related)
                     break
 
 
 def _find_generic_variable(
     target: Target, text: str, declared_names: set[str], *, is_script: bool
 ) -> Match[str] | None:
-    """The first variable of env expressions in a text of another kind; None where a script has its own."""
-    if target.job.cr is None or has_trait(target.job, "env-expressions"):
+    """Return the first env expression in a text of another kind; None if a script defines the name itself."""
+    if "$(" not in text or target.job.cr is None or has_trait(target.job, "env-expressions"):
         return None
     found = _GENERIC_VARIABLE.search(text)
     is_own = is_script and re.search(r"(?:\A|[\s;])(?:function\s+)?rank\s*\(\)", text)
@@ -93,7 +96,7 @@ def _format_replacing_kinds() -> str:
 
 
 def _place(path: Path, text: str, name: str) -> Path:
-    """The path of a text with the range of the first reference to a name in it."""
+    """Return the path of a text with the range of the first reference to a name."""
     start = text.find(f"$({name})")
     return TextPath(path, (start, start + len(name) + 3)) if start >= 0 else path
 
@@ -106,10 +109,13 @@ def _explain_unresolved(
     if (
         name in declared_names
         or is_service_variable(name)
-        or target.data.get("envFrom")
+        or _may_come_from_source(target.data, name)
         or _is_controller_variable(target, name)
     ):
         return ""
+    prefixes = format_list([str(value_at(target.data, path)) for path in _find_prefixes(target.data)])
+    if prefixes and (not is_script or _CONSTANT_NAME.fullmatch(name)):
+        return f"envFrom puts {prefixes} before the keys, and the container has no variable of that name"
     if not is_script:
         return "the container has no variable of that name; Kubernetes does not know variables of the image"
     if _CONSTANT_NAME.fullmatch(name):
@@ -117,14 +123,28 @@ def _explain_unresolved(
     return ""
 
 
+def _may_come_from_source(container: Mapping[str, Any], name: str) -> bool:
+    """Whether a ConfigMap or Secret of envFrom may have a variable: the name begins with its prefix."""
+    return any(name.startswith(get_text(source, "prefix")) for _, source in get_entries(container, "envFrom"))
+
+
+def _find_prefixes(container: Mapping[str, Any]) -> list[Path]:
+    """Where envFrom has the prefixes of its variables."""
+    return [
+        ("envFrom", at, "prefix")
+        for at, source in get_entries(container, "envFrom")
+        if get_text(source, "prefix")
+    ]
+
+
 def _is_controller_variable(target: Target, name: str) -> bool:
     return name.lower() in _CONTROLLER_VARIABLES and has_trait(target.job, "env-expressions")
 
 
 def _iter_references(word: str) -> Iterator[tuple[str, bool]]:
-    """The names of the references in a word, and whether ``$$`` stands before them."""
+    """Yield the names of the references in a word, and whether they are escaped with ``$$``."""
     escape_end = -1
-    for match in _REFERENCE_PATTERN.finditer(word):
+    for match in _REFERENCE_PATTERN.finditer(word) if "$" in word else ():
         if match["name"]:
             yield match["name"], False
         else:
@@ -139,7 +159,7 @@ def _find_declared_names(container: Mapping[str, Any]) -> set[str]:
 
 @check()
 def env_value_not_expanded(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Values of env that keep a reference as it is written; values ``name``, ``reference`` and ``why``."""
+    """Values of env that keep a reference unexpanded; values ``name``, ``reference`` and ``why``."""
     container = target.data
     declared_names = _find_declared_names(container)
     earlier_names: set[str] = set()
@@ -170,8 +190,7 @@ def _find_unexpanded_reference(
     declared_names: set[str],
     is_reevaluated: bool,
 ) -> tuple[str, str] | None:
-    """The first reference in a value that nobody replaces, and why."""
-    complete = not target.data.get("envFrom")
+    """Return the first reference in a value that is not replaced, and the reason."""
     for variable, escaped in _iter_references(value):
         if (
             escaped
@@ -180,6 +199,7 @@ def _find_unexpanded_reference(
             or _is_controller_variable(target, variable)
         ):
             continue
+        complete = not _may_come_from_source(target.data, variable)
         if variable == name and complete:
             return f"$({variable})", f"Kubernetes does not know the {variable} of the image"
         if variable in declared_names - {name}:
@@ -197,7 +217,7 @@ def _find_unexpanded_reference(
     for match in _SHELL_VARIABLE.finditer(value):
         variable = match["plain"] or match["braced"] or ""
         if variable == name and match[0] == value and name not in _IMAGE_VARIABLES:
-            continue  # a placeholder of envsubst, which nobody means as a reference to itself
+            continue  # a placeholder of envsubst, and no reference to itself
         if variable and (variable in declared_names or variable in _IMAGE_VARIABLES):
             instead = (
                 f"write $({variable})" if variable in earlier_names else "Kubernetes replaces $(NAME) only"
@@ -209,7 +229,7 @@ def _find_unexpanded_reference(
 
 
 def _is_reevaluated_by_shell(target: Target) -> bool:
-    """Whether a shell reads values of variables later: on another host, or by eval or envsubst."""
+    """Whether a shell expands values of variables later: on another host, or by eval or envsubst."""
     if starts_over_ssh(target.job):
         return True
     lines = (source.line for source in find_executed_lines(target))
@@ -238,7 +258,7 @@ def value_read_by_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _parse_operators(script: str, values: Mapping[str, str]) -> tuple[list[str], bool]:
-    """The operators that a shell reads in a script with these values, and whether it cannot read it."""
+    """Return the operators of a script with these values inserted, and whether it does not parse."""
     from podplan.launchers.tokens import tokenize
 
     parsed_tokens, error = tokenize(expand_references(script, values, is_complete=False).text)
@@ -247,7 +267,7 @@ def _parse_operators(script: str, values: Mapping[str, str]) -> tuple[list[str],
 
 @check()
 def reference_outside_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """References in fields of a container in which Kubernetes replaces none; ``reference`` and ``why``."""
+    """References in fields of a container that Kubernetes does not expand; ``reference`` and ``why``."""
     container = target.data
     declared_names = _find_declared_names(container)
     for path, value in _iter_plain_fields(container):
@@ -284,12 +304,12 @@ def _find_plain_reference(value: str, declared_names: set[str], target: Target) 
     for name, escaped in _iter_references(value):
         if not escaped and not _is_controller_variable(target, name):
             return f"$({name})"
-    for match in _SHELL_VARIABLE.finditer(value):
+    for match in _SHELL_VARIABLE.finditer(value) if "$" in value else ():
         name = match["plain"] or match["braced"] or ""
         is_flux_variable = target.job.gitops_tool == "flux" and match["braced"]
         if (name in declared_names or name in _IMAGE_VARIABLES) and not is_flux_variable:
             return match[0]
-    return "~" if _HOME_PREFIX.match(value) else ""
+    return "~" if value == "~" or value.startswith("~/") else ""
 
 
 def _explain_plain_field(path: Path) -> str:

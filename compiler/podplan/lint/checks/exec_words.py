@@ -1,4 +1,4 @@
-"""What people write in command and args for a shell that is not there, and in scripts for the one that is."""
+"""Shell syntax in command and args that no shell parses, and errors in scripts that a shell parses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Operators, and those of them that may also be the value of an option, such as a separator.
+# Operators, and the subset that may also be the value of an option, such as a separator.
 _SHELL_OPERATORS = _split_words("&& || |& 2>&1 1>&2 >&2 &> &>> 2> 2>> 1> 1>> >> << <<< ;;")
 _AMBIGUOUS_OPERATORS = _split_words("| ; > < &")
 _REDIRECTION_PATTERN = compile_lazily(r"(?:[0-2]|&)>>?(?:&[0-2]|[^\s=>&][^>]*)|>>?[/.~][^\s>]*")
@@ -76,11 +76,11 @@ _SHELL_KEYWORDS = _split_words(
 )
 _ASSIGNMENT = compile_lazily(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _QUOTED_WORD = compile_lazily(r"(?:-{1,2}[\w.-]+=)?(['\"]).+\1", re.DOTALL)
-# A comment behind a line that is continued, and the line below it.
+# A comment after a continued line, and the line below it.
 _COMMENTED = compile_lazily(r"\\\n[ \t]*#")
 _CONTINUED = compile_lazily(r"\n(?:[ \t]*#[^\n]*\n)*([ \t]+)([^\s#]\S*)")
 _BLANKS = compile_lazily(r"[ \t]*")
-_MAX_COMMENTS = 100  # of a script that are looked at
+_MAX_COMMENTS = 100  # longest part of a script that is checked, in characters
 _CONTINUATION = compile_lazily(r"\n[ \t]*-|\\[ \t]")
 
 
@@ -95,7 +95,7 @@ class ExecutedLine(NamedTuple):
 
 
 def find_executed_lines(target: Target) -> list[ExecutedLine]:
-    """The lines that a container executes, and the words of the CR that its controller quotes for a shell."""
+    """Return the lines that a container runs, and the CR's words that its controller quotes for a shell."""
     job, group = target.job, target.group
     lines = _parse_lines(target.data)
     if _is_joined_for_shell(target):
@@ -116,7 +116,7 @@ def find_executed_lines(target: Target) -> list[ExecutedLine]:
 
 
 def _is_joined_for_shell(target: Target) -> bool:
-    """Whether a shell reads command and args of a container, as the controller joins them."""
+    """Whether the controller joins command and args of a container into a text for a shell."""
     group = target.group
     return (
         group is not None
@@ -131,7 +131,7 @@ def _parse_lines(container: Mapping[str, Any]) -> list[ExecCommand]:
 
 
 def _iter_deepspeed_lines(job: LoweredJob) -> Iterator[ExecCommand]:
-    """The program that deepspeed runs with its arguments, at their places in the CR."""
+    """Yield the program and arguments that deepspeed runs, at their paths in the CR."""
     run = get_mapping(get_mapping(spec_of(job), "config"), "run")
     for form in run:
         words = get_texts(run, form)
@@ -154,7 +154,7 @@ def shell_syntax_without_shell(target: Target, _: Mapping[str, Any]) -> Iterator
 
 
 def _find_operator(words: Sequence[str], index: int) -> str:
-    """The operator that a word is to a shell, or ends with; "" where it may well be an argument."""
+    """Return the shell operator that a word is or ends with; "" if it may be an argument."""
     text = words[index]
     previous_word, next_word = words[index - 1], words[index + 1] if index + 1 < len(words) else ""
     if text in _SHELL_OPERATORS:
@@ -170,7 +170,7 @@ def _find_operator(words: Sequence[str], index: int) -> str:
         return text if "/" in next_word or "." in next_word else ""
     if text in _AMBIGUOUS_OPERATORS:
         return text if next_word or text == "&" else ""
-    return text if _REDIRECTION_PATTERN.fullmatch(text) else ""
+    return text if ">" in text and _REDIRECTION_PATTERN.fullmatch(text) else ""
 
 
 def _takes_value(text: str) -> bool:
@@ -180,7 +180,7 @@ def _takes_value(text: str) -> bool:
 
 @check()
 def shell_expansion_without_shell(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """What a shell would replace in a word that none reads; values ``what`` and ``instead``."""
+    """An expansion in a word that no shell parses; values ``what`` and ``instead``."""
     declared_names = {get_text(entry, "name") for _, entry in get_entries(target.data, "env")}
     for executed_line in find_executed_lines(target):
         line = executed_line.line
@@ -191,7 +191,7 @@ def shell_expansion_without_shell(target: Target, _: Mapping[str, Any]) -> Itera
             if expansion := _find_expansion(word, index, line, declared_names):
                 what, name = expansion
                 if target.job.gitops_tool == "flux" and what.startswith("${"):
-                    continue  # Flux replaces it before Kubernetes sees it
+                    continue  # Flux replaces it before the CR is applied
                 instead = f"; Kubernetes replaces $({name})" if name in declared_names else ""
                 violation = executed_line.build_violation(index, what=what, instead=instead)
                 replacement = _replace_with_references(word, declared_names)
@@ -204,18 +204,18 @@ def shell_expansion_without_shell(target: Target, _: Mapping[str, Any]) -> Itera
 def _find_expansion(
     word: str, index: int, line: ExecCommand, declared_names: set[str]
 ) -> tuple[str, str] | None:
-    """The first thing that a shell would replace in a word, with the name of the variable if it is one."""
-    for match in _SHELL_VARIABLE.finditer(word):
+    """Return the first shell expansion in a word, and the name if it is a variable."""
+    for match in _SHELL_VARIABLE.finditer(word) if "$" in word else ():
         name = match["plain"] or match["braced"] or ""
         if name and (name in declared_names or _CONSTANT_NAME.fullmatch(name)):
             return match[0], name
     if word in _ALL_ARGUMENTS:
         return word, ""
-    if ticks := _BACKTICK_SUBSTITUTION.fullmatch(word):
+    if "`" in word and (ticks := _BACKTICK_SUBSTITUTION.fullmatch(word)):
         return f"`{_shorten_command(ticks[1].strip('`'))}`", ""
-    if _HOME_PATH.fullmatch(word):
+    if "~/" in word and _HOME_PATH.fullmatch(word):
         return "~", ""
-    if substitution := _COMMAND_SUBSTITUTION.search(word):
+    if "$(" in word and (substitution := _COMMAND_SUBSTITUTION.search(word)):
         return f"$({_shorten_command(substitution[0][2:-1])})", ""
     is_file_argument = (
         index and exec_form.describe_program(line) in _FILE_COMMANDS and not word.startswith("-")
@@ -224,13 +224,13 @@ def _find_expansion(
 
 
 def _shorten_command(command: str) -> str:
-    """A command without its arguments, which may be secrets."""
+    """Return a command without its arguments, which may be secrets."""
     first, *arguments = command.split(None, 1) or [""]
     return f"{first} …" if arguments else first
 
 
 def _replace_with_references(word: str, declared_names: set[str]) -> str:
-    """The word with ``$(NAME)`` for each variable in it; "" where that does not replace all of them."""
+    """Return the word with ``$(NAME)`` for each variable; "" if other expansions remain."""
 
     def build_reference(match: re.Match[str]) -> str:
         name = match["plain"] or match["braced"]
@@ -260,7 +260,7 @@ def command_line_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[V
                     index, begins=f"{line.texts[index].split()[0]} …", why=reason
                 )
             if reason and index == program_index:
-                break  # what it is meant to read is in the words that follow
+                break  # the next words are meant to be its input
 
 
 def _get_path_from_root(executed_line: ExecutedLine, target: Target, index: int) -> Path:
@@ -269,7 +269,7 @@ def _get_path_from_root(executed_line: ExecutedLine, target: Target, index: int)
 
 
 def _find_options_end(words: Sequence[str]) -> int:
-    """The number of the first word behind the program and its options."""
+    """Return the index of the first word after the program and its options."""
     return next((at for at, word in enumerate(words) if at and not word.startswith("-")), len(words))
 
 
@@ -323,7 +323,7 @@ def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[V
         ):
             continue
         if is_of_controller(target, line.paths[shell.script_index]):
-            continue  # what becomes of words behind it is not known
+            continue  # the use of the words after it is not known
         hit = executed_line.build_violation(
             shell.rest_index,
             shell=shell.get_program_name(line),
@@ -339,19 +339,19 @@ def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[V
 
 
 def is_of_controller(subject: Target, path: Path) -> bool:
-    """Whether the controller makes a word, and nobody wrote it."""
+    """Whether a word comes from the controller and from no file."""
     steps = trace_to_source(subject.doc, (*subject.base_path, *path))
     return any(step.origin is not None and step.origin.behavior is not None for step in steps)
 
 
 def _is_script_name(word: str, script: str) -> bool:
-    """Whether the only word after a script is what it is to be called by in messages, ``$0``."""
+    """Whether the only word after a script is ``$0``, its name in messages."""
     return word in ("--", "-") or (len(script.split()) > 1 and re.fullmatch(r"\w+", word) is not None)
 
 
 @check()
 def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A command that only shells have in the place of a program; values ``word`` and ``what``."""
+    """A shell builtin or keyword in the place of a program; values ``word`` and ``what``."""
     for executed_line in find_executed_lines(target):
         index = _find_program_index(executed_line.line) if executed_line.doc is None else None
         if index is None:
@@ -361,7 +361,7 @@ def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[V
             description = "a shell command"
         elif word in _SHELL_KEYWORDS:
             description = "a shell keyword"
-        elif _ASSIGNMENT.fullmatch(word) and len(word.split(None, 1)) < 2:
+        elif "=" in word and _ASSIGNMENT.fullmatch(word) and len(word.split(None, 1)) < 2:
             word, description = f"{word.partition('=')[0]}=…", "an assignment"
         else:
             continue
@@ -369,7 +369,7 @@ def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[V
 
 
 def _find_program_index(line: ExecCommand) -> int | None:
-    """The number of the word in the place of the program: the first, or the one that a wrapper is to run."""
+    """Return the index of the program: the first word, or the one that a wrapper runs."""
     if not line.has_program:
         return None
     first = line.texts[0]
@@ -382,12 +382,12 @@ def literal_quotes(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     for executed_line in find_executed_lines(target):
         words = executed_line.line.texts
         for index in exec_form.iter_literal_words(executed_line.line):
-            match = _QUOTED_WORD.fullmatch(words[index])
+            match = _QUOTED_WORD.fullmatch(words[index]) if words[index].endswith(("'", '"')) else None
             is_whole_word = match is not None and match.start(1) == 0
             if match is None or (
                 is_whole_word and match[1] == '"' and index and _takes_value(words[index - 1])
             ):
-                continue  # a string of JSON, it may be
+                continue  # perhaps a JSON string
             name = words[index].partition("=")[0] if not is_whole_word else "the word"
             unquoted = (words[index][: match.start(1)] + words[index][match.end(1) : -1]).strip()
             violation = executed_line.build_violation(index, quote=match[1], name=name)
@@ -411,7 +411,7 @@ def trailing_newline(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check()
 def option_as_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An option that a script runs as a command, or with a blank before it; values ``option`` and ``why``."""
+    """An option that a script runs as a command, or that a blank precedes; values ``option`` and ``why``."""
     for executed_line in find_executed_lines(target):
         shell = exec_form.find_shell_call(executed_line.line)
         if shell is not None and executed_line.doc is None:
@@ -423,8 +423,8 @@ def option_as_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _find_stray_option(script: str) -> tuple[Word, str, str] | None:
-    """The word of a script that is no argument as it was meant, the option in it, and why."""
-    if cut := _after_comment(script):
+    """Return the word of a script that was meant as an argument, the option in it, and the reason."""
+    if cut := _find_word_after_comment(script):
         return cut, cut.text.partition("=")[0], "the comment above it ends the continued command"
     if not _CONTINUATION.search(script):
         return None
@@ -444,8 +444,8 @@ def _find_stray_option(script: str) -> tuple[Word, str, str] | None:
     return None
 
 
-def _after_comment(script: str) -> Word | None:
-    """The first word below a comment that stands between the lines of a continued command; None for none."""
+def _find_word_after_comment(script: str) -> Word | None:
+    """Return the first word after a comment inside a continued command; None if there is none."""
     if not _COMMENTED.search(script):
         return None
     from podplan.launchers.tokens import comments

@@ -47,6 +47,6 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def command_name(words: tuple[Word, ...]) -> str:
-    """A command as messages name it: the program, and its script."""
+    """Format a command for a message: the program and its script."""
     script = words[1].text if len(words) > 1 and not words[1].text.startswith("-") else ""
     return truncate(f"{words[0].base_name} {script}".strip(), 60)

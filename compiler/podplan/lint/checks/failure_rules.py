@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries
-from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.commands import AccelerateCommand
 from podplan.lint.analysis.jobs import count_gpus, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.checks.registration import check
@@ -24,7 +24,7 @@ def failure_rule_needs_all(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
     ``rules``: what to write."""
     job = subject.job
     together = _train_together(job)
-    rules = [(at, _listed(rule)) for at, rule in get_entries(spec_of(job), "failureRules")]
+    rules = [(at, _list_replicas(rule)) for at, rule in get_entries(spec_of(job), "failureRules")]
     if not together or is_mode_enabled(job, "debug"):
         return
     if any(len(listed) == 1 and listed[0][0] in together for _, listed in rules):
@@ -45,13 +45,13 @@ def failure_rule_needs_all(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
             return
 
 
-def _listed(rule: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The replicas of a rule: type and rank."""
+def _list_replicas(rule: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the replicas of a rule: type and rank."""
     return [(type_, str(rank)) for type_, ranks in rule.items() if isinstance(ranks, list) for rank in ranks]
 
 
 def _train_together(job: LoweredJob) -> frozenset[str]:
-    """The types whose replicas cannot train without each other."""
+    """Return the types whose replicas cannot train without each other."""
     return frozenset(launch.group.replica_type for launch in find_launches(job) if _needs_others(launch))
 
 

@@ -1,4 +1,4 @@
-"""Modes of files in volumes that were written in decimal, and meant in octal.
+"""File modes of volumes in decimal that were meant as octal.
 
 Source: https://kubernetes.io/docs/concepts/configuration/secret/#secret-files-permissions.
 """
@@ -13,12 +13,12 @@ from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# Decimal numbers up to 0777 whose digits are a mode that people give to files, and which mean another one.
+# Decimal numbers up to 0777 whose digits read as a common octal mode.
 _MEANT_OCTAL = frozenset((400, 440, 444, 500))
 _SOURCES = ("secret", "configMap", "downwardAPI", "projected")
 
 
-@check()
+@check(requires=_SOURCES)
 def decimal_file_mode(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A mode whose digits read as octal. Values: ``mode``, what it ``means``, ``decimal`` (as meant)."""
     for path, mode in _modes(subject.data):
@@ -28,7 +28,7 @@ def decimal_file_mode(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _modes(pod: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """The modes of the volumes of a Pod and of their files."""
+    """Yield the modes of the volumes of a Pod and of their files."""
     for number, volume in get_entries(get_mapping(pod, "spec"), "volumes"):
         for kind in _SOURCES:
             source = get_mapping(volume, kind)

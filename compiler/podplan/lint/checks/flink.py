@@ -1,4 +1,4 @@
-"""The Flink cluster of a job: what remains of it, its version, and its slots.
+"""The Flink cluster of a job: clean-up, version and task slots.
 
 Sources: docs/evidence/t9k-beamjob.md#children, docs/evidence/t9k-beamjob.md#clean-up.
 """
@@ -33,7 +33,7 @@ def flink_cluster_kept(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 @check()
 def flink_version_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A version of Flink that is not that of the image. Values: ``version``, ``image``."""
+    """A Flink version that differs from the version of the image. Values: ``version``, ``image``."""
     cluster = _get_cluster(target)
     image = get_text(get_mapping(cluster, "image"), "name")
     version = cluster.get("flinkVersion")
@@ -63,7 +63,7 @@ def _get_cluster(target: Target) -> Mapping[str, Any]:
 
 
 def _iter_parallelism(target: Target) -> Iterator[tuple[Path, int]]:
-    """The number in each option --parallelism of the containers that submit the pipeline."""
+    """Yield the value of each option --parallelism of the containers that submit the pipeline."""
     pod = target.data
     for step in _JOB_POD_PATH:
         pod = get_mapping(pod, str(step))

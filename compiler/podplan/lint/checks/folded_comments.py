@@ -1,4 +1,4 @@
-"""Comments of a script that take in the lines below them, since YAML joined these to one.
+"""Comments of a script that swallow the next lines, because YAML folded them into one line.
 
 Sources: https://yaml.org/spec/1.2.2/#813-folded-style,
 https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_03.
@@ -17,13 +17,13 @@ from podplan.launchers import exec_form
 from podplan.launchers.endings import endless
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.exit_status import is_work
-from podplan.launchers.processes import of_words, steps
+from podplan.launchers.processes import build_words_process, steps
 from podplan.launchers.tokens import comments
 from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
 from podplan.lint.target import Target, Violation
 
-# What a line of a script has and a sentence has not: an option, a path, an operator, an assignment.
+# Distinguishes a line of a script from a sentence: an option, a path, an operator, an assignment.
 _CODE = compile_lazily(r"(?:\A|\s)--?[A-Za-z]|&&|\|\||[|;]|\w=\S|/\w|\$[\w({]|\.(?:py|sh)\b")
 _PROGRAM = compile_lazily(
     r"(?:\S*/)?(?:python[0-9.]*|torchrun|accelerate|deepspeed|mpirun|bash|sh|exec|cd|export|set|source)\b"
@@ -31,13 +31,13 @@ _PROGRAM = compile_lazily(
 _TRAINING = compile_lazily(
     r"\s((?:\S*/)?(?:torchrun|deepspeed|mpirun|accelerate(?=\s+launch)|python[0-9.]*(?=\s+(?:-u\s+)?(?:-m\s|\S+\.py\b))))\s+\S"
 )
-_MAX_COMMENTS = 50  # of a script that are looked at
+_MAX_COMMENTS = 50  # longest part of a script that is checked, in characters
 _LINE_BREAK = compile_lazily(r"\r\n?|\n")
 
 
 @check()
 def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A comment that takes in commands behind it; value ``what`` it takes in."""
+    """A comment that swallows the commands after it; value ``what``: the commands."""
     for line in exec_form.list_exec_commands(subject.data):
         shell = exec_form.find_shell_call(line)
         script = line.texts[shell.script_index] if shell is not None else ""
@@ -55,7 +55,7 @@ def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _taken_in(subject: Target, path: Path) -> str:
-    """The lines below that a comment takes in, as a message names them; "" for none that has commands."""
+    """Describe the next lines that a comment swallows; "" if none has a command."""
     lost = _lost_lines(subject, path)
     if not lost or not (_CODE.search(" ".join(lost)) or _PROGRAM.match(lost[0])):
         return ""
@@ -63,18 +63,18 @@ def _taken_in(subject: Target, path: Path) -> str:
 
 
 def _does_nothing(line: ExecCommand) -> bool:
-    """Whether a script does no work and ends, as far as it is no comment."""
-    process = of_words(line.texts, ())
+    """Whether a script without its comments does nothing."""
+    process = build_words_process(line.texts, ())
     works = any(is_work(inner) for _, inner in steps(process))
     return process.string is not None and not works and endless(process) is None
 
 
 def _lost_lines(subject: Target, path: Path) -> list[str]:
-    """The lines of the file that a comment takes in below its own, without those that are comments."""
+    """Return the next lines of the file that a comment swallows, without other comments."""
     found, whole = find_source_location(subject.doc, path), find_source_location(subject.doc, tuple(path))
     source = found.steps[-1].doc.source if found is not None else None
     if found is None or whole is None or source is None or found.location == whole.location:
-        return []  # where the comment stands in the file is not known
+        return []  # the position of the comment in the file is not known
     lines = _LINE_BREAK.split(source.text)[found.location.line : found.location.end_line]
     stripped = [line.strip() for line in lines]
     return [line for line in stripped if line and not line.startswith("#")]

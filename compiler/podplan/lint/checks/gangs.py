@@ -1,4 +1,4 @@
-"""Gangs: Pods that start together or not at all, and what keeps them from it."""
+"""Gangs: Pods that start together or not at all, and settings that prevent it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 POD_GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 POD_GROUP_ROLE_LABEL = "scheduler.tensorstack.dev/role"
-# Where a Pod names its PodGroup, by the API group of that. Sources: the T9k manual on PodGroups;
+# The annotation or label of a Pod that names its PodGroup, by API group. Sources: the T9k manual;
 # https://github.com/volcano-sh/apis/blob/master/pkg/apis/scheduling/v1beta1/labels.go;
 # https://github.com/kubernetes-sigs/scheduler-plugins/tree/master/pkg/coscheduling.
 _MEMBERSHIP: dict[str, Path] = {
@@ -49,7 +49,7 @@ SCHEDULER_PATH: Path = ("spec", "scheduler", "t9kScheduler")
 
 @check()
 def no_gang(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several Pods with GPUs that know each other, and no PodGroup. Values: ``pods``, ``gpus``.
+    """Several Pods with GPUs that depend on each other, and no PodGroup. Values: ``pods``, ``gpus``.
 
     No scheduler places a Pod that names its node.
     """
@@ -102,9 +102,9 @@ def _has_pod_group_label(template: Mapping[str, Any]) -> bool:
 
 @check()
 def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A gang whose least Pods together ask for more than the quota of their queue.
+    """A gang whose minimum members together request more than the quota of their queue.
 
-    Values: ``queue``, ``resource``, ``needs``, ``quota``, ``members``, ``sum``: how the need comes about.
+    Values: ``queue``, ``resource``, ``needs``, ``quota``, ``members``, ``sum``: how ``needs`` is computed.
     """
     gang = find_pod_group(target.job)
     if gang is None or target.job.inventory is None:
@@ -129,7 +129,7 @@ def gang_over_quota(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 
 
 def sum_smallest_requests(groups: list[ReplicaGroup], members: int, resource: str) -> tuple[int, str]:
-    """What the ``members`` Pods that ask for least ask for together, in 10⁻⁹, and the sum as text."""
+    """Return the total of the ``members`` smallest Pod requests, in 10⁻⁹, and the sum as text."""
     remaining, by_size = members, dict[int, int]()
     for request, group in sorted(
         ((get_effective_request(g, resource), g) for g in groups), key=lambda pair: pair[0]
@@ -144,7 +144,7 @@ def sum_smallest_requests(groups: list[ReplicaGroup], members: int, resource: st
 
 
 class MinimumMembers(NamedTuple):
-    """As many Pods as a PodGroup waits for, of a role ("" for all), and where in the PodGroup that stands."""
+    """The number of Pods that a PodGroup waits for, by role ("" for all), and its path in the PodGroup."""
 
     role: str
     minimum: int
@@ -169,7 +169,7 @@ class LabeledPods(NamedTuple):
 
 
 class PodGroupSummary(NamedTuple):
-    """What a job, or an object, has to do with the PodGroups that somebody wrote.
+    """The PodGroups from files that a job uses, or that an object is or names.
 
     ``job`` is None for an object. ``group`` is the namespace and name of an object that is a PodGroup.
     """
@@ -184,7 +184,7 @@ class PodGroupSummary(NamedTuple):
         if self.group is not None:
             return {self.group}
         places = [one.namespace for one in self.labeled_pods]
-        if self.job is not None:  # a Pod that somebody wrote is of no job
+        if self.job is not None:  # a Pod from a file belongs to no job
             places.append(self.job.namespace)
         return {(where, one.group) for where in places for one in self.labeled_pods}
 
@@ -194,7 +194,7 @@ class PodGroupSummary(NamedTuple):
 
 
 def summarize_pod_groups(job: LoweredJob) -> PodGroupSummary | None:
-    """The PodGroups of a job or an object; None where it has nothing to do with any that somebody wrote."""
+    """Summarize the PodGroups of a job or an object; None if it uses none from a file."""
     gang = find_pod_group(job) if job.cr is None else None
     if gang is not None:
         metadata = get_mapping(gang.doc.data, "metadata")
@@ -236,7 +236,7 @@ def _iter_minimums(spec: Mapping[str, Any]) -> Iterator[MinimumMembers]:
 def pod_group_never_full(
     summaries: Mapping[int, PodGroupSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """Pods in a PodGroup of the repository that wants more of them than there are.
+    """A PodGroup of the repository that waits for more Pods than name it.
 
     Values: ``group``, ``wanted``, ``pods``, how many there are.
     """
@@ -284,7 +284,7 @@ def _count_members(
 ) -> dict[tuple[str, PodGroupName, str], int]:
     """How many Pods name a PodGroup, by namespace, PodGroup and role ("" for all roles).
 
-    Of a job's variants the one with most counts.
+    For variants of one job, the largest number counts.
     """
     largest: dict[tuple[tuple[str, PodGroupName, str], JobIdentity | int], int] = {}
     for number, summary in summaries.items():
@@ -303,7 +303,7 @@ def _count_members(
 
 @check()
 def pinned_to_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several Pods with GPUs that may all run on one node only. Values: ``pods``, ``node``, ``gpus``."""
+    """Several Pods with GPUs that are all pinned to one node. Values: ``pods``, ``node``, ``gpus``."""
     group = target.group
     if (
         group is None
@@ -321,7 +321,7 @@ def pinned_to_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 @cache_latest
 def _group_pods_by_node(job: LoweredJob) -> Mapping[tuple[str, str], list[ReplicaGroup]]:
-    """The Pods by the node that they are for."""
+    """Group the Pods by the node that they are pinned to."""
     pods_by_node: dict[tuple[str, str], list[ReplicaGroup]] = {}
     for group in job.pods:
         pods_by_node.setdefault(_find_pinned_node(group), []).append(group)
@@ -329,14 +329,14 @@ def _group_pods_by_node(job: LoweredJob) -> Mapping[tuple[str, str], list[Replic
 
 
 def _find_pinned_node(group: ReplicaGroup) -> tuple[str, str]:
-    """The node that a Pod names, and the one that it selects by host name."""
+    """Return the node that a Pod names, and the node that it selects by host name."""
     spec = get_mapping(group.doc.data, "spec")
     return get_text(spec, "nodeName"), get_text(get_mapping(spec, "nodeSelector"), "kubernetes.io/hostname")
 
 
 @check()
 def gang_larger_than_job(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A gang that waits for more Pods than the job ever has. Values: ``gang``, ``pods``."""
+    """A gang that waits for more Pods than the job creates. Values: ``gang``, ``pods``."""
     job = target.job
     policy = get_mapping(get_mapping(spec_of(job), "runPolicy"), "schedulingPolicy")
     gang, most = policy.get("minAvailable"), get_mapping(spec_of(job), "elasticPolicy").get("maxReplicas")

@@ -1,4 +1,4 @@
-"""The rules of a GenericJob that say how it ends, the variables that its controller replaces, and its ports.
+"""The success and failure rules of a GenericJob, its env expressions, and its ports.
 
 Source: docs/evidence/t9k-genericjob.md.
 """
@@ -25,12 +25,12 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _RULE_SECTIONS = ("successRules", "failureRules")
-# $$ is an escape; what has a blank is a command of a shell.
+# $$ is an escape; text with a blank is a shell command.
 _REFERENCE_PATTERN = compile_lazily(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
 _REPLICAS_PATTERN = compile_lazily(r"replicas\[(?P<type>[^\[\]]+)\]")
 _HOST_PATTERN = compile_lazily(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
 _PORT_PATTERN = compile_lazily(r"service\.port\[(?P<name>[^\[\]]+)\]")
-# The same forms with letters of either case.
+# The same patterns, case-insensitive.
 _CASE_INSENSITIVE_FORMS = tuple(
     (compile_lazily(form, re.IGNORECASE), written)
     for form, written in (
@@ -48,7 +48,7 @@ _ADDRESS_PATTERN = compile_lazily(
     r"\$\(service\.(?P<type>[^\[\].()]+)\[\d{1,9}\]\.host\)"
     r"(?::(?:\$\(service\.port\[(?P<name>[^\[\]()]+)\]\)|(?P<number>\d{2,5})(?!\d)))?"
 )
-MOST_PLACES = 3  # that a finding points at besides its own
+MOST_PLACES = 3  # related locations of a finding
 _SHELL_SPELLING = compile_lazily(
     r"\$\$?(?:\{(?P<braced>rank|type|replicas\[[^\[\]{}]+\]|service\.[^{}$]+)\}|(?P<plain>rank|type)(?!\w))"
 )
@@ -84,7 +84,7 @@ def rules_unreachable(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 @check()
 def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Nothing that says when the job has succeeded; values ``what``, and ``rule``: one that could."""
+    """A job without a success rule; values ``what``, and ``rule``: a possible rule."""
     spec = spec_of(target.job)
     first = next((role.type for role in get_replica_specs(target.job) if role.type), "worker")
     example = {"rule": f"{{{first}: [0]}}"}
@@ -99,7 +99,7 @@ def no_success_rule(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check()
 def generic_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables that the controller leaves as they are; values ``left``, ``why`` and ``instead``."""
+    """Variables that the controller does not replace; values ``left``, ``why`` and ``instead``."""
     job = target.job
     for replica_spec in get_replica_specs(job):
         spec = get_mapping(get_mapping(replica_spec.data, "template"), "spec")
@@ -156,7 +156,7 @@ def _iter_container_violations(
 
 
 def _iter_literal_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The words that no shell reads, and the values of env, in which variables are replaced."""
+    """Yield the replaced texts that no shell reads: words of exec commands, and values of env."""
     lines = [] if is_mode_enabled(job, "debug") else exec_form.list_exec_commands(container)
     for line in lines:
         if line.expansion == "all":
@@ -166,7 +166,7 @@ def _iter_literal_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterat
 
 
 def _build_values(variables: list[str], reason: str) -> dict[str, str]:
-    """The values of a hit: variables of one text that nobody replaces, and the reason of them all."""
+    """Build the values of a violation: the unreplaced variables of a text, and their common reason."""
     distinct = list(dict.fromkeys(variables))
     verb = "is not replaced" if len(distinct) == 1 else "are not replaced"
     instead = ""
@@ -178,13 +178,13 @@ def _build_values(variables: list[str], reason: str) -> dict[str, str]:
 
 
 def _iter_replaced_texts(job: LoweredJob, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The strings of a container in which variables are replaced."""
+    """Yield the strings of a container in which the controller replaces variables."""
     debug = is_mode_enabled(job, "debug")
     return ((path, value) for path, value in _iter_texts(container) if path[0] == "env" or not debug)
 
 
 def _iter_texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The command, the args and the values of env of a container."""
+    """Yield the command, the args and the values of env of a container."""
     for key in ("command", "args"):
         for index, value in get_texts(container, key):
             yield (key, index), value
@@ -193,7 +193,7 @@ def _iter_texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _explain_unreplaced(job: LoweredJob, inner: str, names: frozenset[str]) -> str:
-    """Why a variable is not replaced; "" where it is, or is a variable of the container."""
+    """Explain why a variable is not replaced; "" if it is, or if it is a variable of the container."""
     replicas = _count_replicas(job)
     types = format_list(list(replicas))
     if match := _REPLICAS_PATTERN.fullmatch(inner):
@@ -223,7 +223,7 @@ def _explain_unreplaced(job: LoweredJob, inner: str, names: frozenset[str]) -> s
 
 
 def _declarations(job: LoweredJob, inner: str) -> list[tuple[TracedDocument, Path, str]]:
-    """Where the job declares what a variable that is not replaced should name: its ports, or its types."""
+    """Return the declarations that an unreplaced variable could name: ports or replica types of the job."""
     if job.cr is None:
         return []
     if _PORT_PATTERN.fullmatch(inner):
@@ -247,7 +247,7 @@ def _declarations(job: LoweredJob, inner: str) -> list[tuple[TracedDocument, Pat
 
 
 def _to_lower_case(inner: str) -> str:
-    """The variable of the controller that is written in another case; "" where it is none."""
+    """Return the variable of the controller with correct case; "" if the text is none."""
     for form, template in _CASE_INSENSITIVE_FORMS:
         match = form.fullmatch(inner)
         if match:
@@ -258,7 +258,7 @@ def _to_lower_case(inner: str) -> str:
 
 @check()
 def variable_in_init_container(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables of the controller that stay in the init containers of a Pod; value ``left``."""
+    """Variables that the controller does not replace in init containers; value ``left``."""
     for group in target.job.pods:
         for index, container in get_entries(get_mapping(group.doc.data, "spec"), "initContainers"):
             names = frozenset(get_text(entry, "name") for _, entry in get_entries(container, "env"))
@@ -276,7 +276,7 @@ def variable_in_init_container(target: Target, _: Mapping[str, Any]) -> Iterator
 
 @check()
 def port_without_listener(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A port at which one replica is said to reach another, whose containers declare other ports only.
+    """A port by which one replica names another, whose containers declare other ports only.
 
     Values: ``type``, ``port``, and the ports ``declared``.
     """
@@ -313,7 +313,7 @@ def port_without_listener(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 def _iter_reached_ports(
     job: LoweredJob, container: Mapping[str, Any], services: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[Path, str, str, int]]:
-    """Where a container names the host and the port of a replica: path, type, name of the port, port."""
+    """Yield each host and port of a replica in a container: path, type, name of the port, port."""
     hosts: set[str] = set()
     ports: list[tuple[Path, str]] = []
     for path, value in _iter_replaced_texts(job, container):
@@ -347,7 +347,7 @@ def _find_declared_ports(spec: Mapping[str, Any]) -> list[int]:
 
 
 def _mentions_port(spec: Mapping[str, Any], name: str, port: int) -> bool:
-    """Whether the containers of a Pod are told of a port, so that they may well listen on it."""
+    """Whether the containers of a Pod mention a port, so that they may listen on it."""
     port_pattern = re.compile(
         rf"(?<!\d){port}(?!\d)" + (rf"|\$\(service\.port\[{re.escape(name)}\]" if name else "")
     )
@@ -360,7 +360,7 @@ def _mentions_port(spec: Mapping[str, Any], name: str, port: int) -> bool:
 
 
 def _iter_unreplaced_fields(data: Any, path: Path, names: frozenset[str]) -> Iterator[Violation]:
-    """Variables in fields where nobody replaces them."""
+    """Yield variables in fields where the controller does not replace them."""
     if isinstance(data, str):
         for match in _REFERENCE_PATTERN.finditer(data):
             inner = match["inner"] or ""
@@ -380,7 +380,7 @@ def _is_controller_variable(inner: str) -> bool:
 
 
 def _count_replicas(job: LoweredJob) -> dict[str, int]:
-    """The types of the job with their numbers of replicas."""
+    """Return the number of replicas by replica type."""
     return {
         role.type: get_number(role.data, "replicas") if "replicas" in role.data else 1
         for role in get_replica_specs(job)
@@ -388,7 +388,7 @@ def _count_replicas(job: LoweredJob) -> dict[str, int]:
 
 
 def _iter_rules(job: LoweredJob) -> Iterator[tuple[str, Path, str, Any]]:
-    """Each type of each rule: section, path of the rule, type, ranks."""
+    """Yield each type of each rule: section, path of the rule, type, ranks."""
     for section in _RULE_SECTIONS:
         for index, rule in get_entries(spec_of(job), section):
             for type_, ranks in rule.items():

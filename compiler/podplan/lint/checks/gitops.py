@@ -1,4 +1,4 @@
-"""What a GitOps tool does with a job that is one object among many to it: delete, replace, make it again."""
+"""Effects of GitOps tools on jobs: they delete, replace or re-create them."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from podplan.lint.target import Target, Violation
 
 _TIME_TO_LIVE = "ttlSecondsAfterFinished"
 KEEPING_PRUNE_VALUES = ("confirm", "false")  # values of Prune that keep a running job
-# ${NAME}, with what may follow the name, as the substitution of Flux reads it; $${ stands for ${
-# (https://github.com/fluxcd/pkg/tree/main/envsubst). What follows may be secret.
+# ${NAME}, with what may follow the name, as Flux parses substitutions; $${ is an escape
+# (https://github.com/fluxcd/pkg/tree/main/envsubst). The rest may be secret.
 SUBSTITUTION_PATTERN = compile_lazily(r"(?<!\$)(?:\$\$)*\$\{(\w{0,100})([^{}\n]*)\}")
 
 
 @check()
 def generate_name_applied(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A CR that has no name of its own, and is applied. Values: ``prefix``, ``tool``.
+    """A CR with generateName that a tool applies. Values: ``prefix``, ``tool``.
 
-    A hook of Argo CD is created and not applied, so it may.
+    Argo CD creates hooks and does not apply them, so they may have a generateName.
     """
     metadata, tool = get_mapping(target.data, "metadata"), find_gitops_tool(target.job)
     prefix = get_text(metadata, "generateName")
@@ -75,7 +75,7 @@ def hook_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 
 @check(aliases=("made-anew",))
 def replaced_on_sync(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A CR that is deleted and made again by a sync. Values: ``job``, ``option``, ``tool``, ``when``."""
+    """A CR that a sync deletes and re-creates. Values: ``job``, ``option``, ``tool``, ``when``."""
     options, job = parse_sync_options(target.data), get_job_label(target.job)
     set_options = [f"{name}=true" for name in ("Force", "Replace") if options.get(name) == "true"]
     if set_options:
@@ -91,7 +91,7 @@ def replaced_on_sync(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def deleted_job_runs_again(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A job that is deleted after its end, and that a tool then creates again. Values: ``tool``, ``seconds``,
+    """A job that is deleted after its end, and that a tool then re-creates. Values: ``tool``, ``seconds``,
     ``when``."""
     tool = find_gitops_tool(target.job)
     if not tool or (tool == "argocd" and find_hook_phases(target.data)):
@@ -131,7 +131,7 @@ def unprotected_from_prune(target: Target, _params: Mapping[str, Any]) -> Iterat
     else:
         return
     values = {"job": get_job_label(target.job), "tool": TOOL_NAMES[tool], "key": key, "value": value}
-    # An annotation of the CR reaches no Pod: the tool alone reads it.
+    # Only the tool reads this annotation of the CR; no Pod gets it.
     yield Violation(
         find_written_path(data, *get_annotation_path(key)),
         values,
@@ -141,7 +141,7 @@ def unprotected_from_prune(target: Target, _params: Mapping[str, Any]) -> Iterat
 
 
 def _build_annotation_change(data: Mapping[str, Any], key: str, value: str) -> tuple[str, Path, Any]:
-    """The change that gives an object an annotation, the first one too."""
+    """Build the fix that adds an annotation, also to an object without any."""
     if get_mapping(get_mapping(data, "metadata"), "annotations"):
         return "set", get_annotation_path(key), value
     return "set", ("metadata", "annotations"), {key: value}
@@ -149,7 +149,7 @@ def _build_annotation_change(data: Mapping[str, Any], key: str, value: str) -> t
 
 @check(aliases=("substituted",))
 def flux_substitution(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Text that Flux would put something else in place of; once per job. Values: ``text``, ``more``."""
+    """Text that Flux would substitute; once per job. Values: ``text``, ``more``."""
     data = target.data
     if (
         find_gitops_tool(target.job) != "flux"

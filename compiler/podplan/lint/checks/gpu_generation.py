@@ -1,4 +1,4 @@
-"""Options that need a newer GPU than the nodes have that a Pod asks for.
+"""Options that need a newer GPU than the nodes that a Pod selects.
 
 Sources: https://developer.nvidia.com/cuda-gpus (compute capabilities);
 https://huggingface.co/docs/transformers/main_classes/trainer (tf32, bf16: Ampere or newer);
@@ -17,11 +17,11 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.script_options import Given, of_program
+from podplan.lint.analysis.script_options import Given, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# The compute capability of what values of node labels name, times ten.
+# The compute capability, times ten, of GPU names in node labels.
 _PRODUCTS = (
     (compile_lazily(r"(?:.*[^a-z0-9])?(?:v100|titan[-_ ]?v)s?(?:[^0-9].*)?"), 70),
     (
@@ -42,8 +42,8 @@ _AMPERE, _ADA = 80, 89
 LONGEST = 200
 
 
-class Need(NamedTuple):
-    """The compute capability that an option takes, times ten, and what happens below it."""
+class CapabilityNeed(NamedTuple):
+    """The compute capability that an option needs, times ten, and what happens below it."""
 
     capability: int
     fails: str
@@ -51,7 +51,7 @@ class Need(NamedTuple):
 
 @check()
 def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An option that the GPUs of the nodes do not know. Values: ``option``, ``gpu``, ``fails``."""
+    """An option that the GPUs of the nodes do not support. Values: ``option``, ``gpu``, ``fails``."""
     job = subject.job
     if is_mode_enabled(job, "debug"):
         return
@@ -61,7 +61,7 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         if found is None or launch.invocation.is_conditional:
             continue
         product, capability, place, group = found
-        for option, doc, path in of_program(job, launch):
+        for option, doc, path in list_program_options(job, launch):
             need = _need(option)
             if need is not None and capability < need.capability:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
@@ -71,30 +71,30 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
-    """The Pods that train: of a launcher without GPUs, its workers."""
+    """Return the Pods that train: for a launcher without GPUs, its workers."""
     if not has_trait(job, "launcher-replica"):
         return group
     return next((each for each in job.pods if each.replica_type == "worker"), group)
 
 
-def _need(option: Given) -> Need | None:
-    """What an option needs; None where it needs nothing, or nobody knows."""
+def _need(option: Given) -> CapabilityNeed | None:
+    """Return the need of an option; None if it has none, or it is not known."""
     value = (option.value or "").lower()
     if option.last == "tf32" and option.is_on:
-        return Need(_AMPERE, "transformers rejects it on GPUs before Ampere")
+        return CapabilityNeed(_AMPERE, "transformers rejects it on GPUs before Ampere")
     if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
-        return Need(_AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
+        return CapabilityNeed(_AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
     if option.last == "attn_implementation" and value == "flash_attention_2":
-        return Need(_AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
+        return CapabilityNeed(_AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
     if option.last in ("mixed_precision", "fp8") and (
         value == "fp8" or (option.last == "fp8" and option.is_on)
     ):
-        return Need(_ADA, "FP8 requires GPUs of the Ada or Hopper generation")
+        return CapabilityNeed(_ADA, "FP8 requires GPUs of the Ada or Hopper generation")
     return None
 
 
 def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
-    """The newest GPU that the nodes of a Pod may have, as its label names it; None where it is not known."""
+    """Return the newest GPU that a Pod's node labels allow; None if it is not known."""
     spec = get_mapping(group.doc.data, "spec")
     for key, value in get_mapping(spec, "nodeSelector").items():
         capability = _capability(key, value)
@@ -123,7 +123,7 @@ def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
 
 
 def _capability(key: str, value: Any) -> int:
-    """The compute capability of a GPU that a label names, times ten; 0 where it is not known."""
+    """Return the compute capability, times ten, of a GPU in a label; 0 if it is not known."""
     if not isinstance(value, str) or len(value) + len(key) > LONGEST or not _GPU_LABEL.fullmatch(key.lower()):
         return 0
     return next((number for form, number in _PRODUCTS if form.fullmatch(value.lower())), 0)

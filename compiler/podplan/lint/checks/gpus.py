@@ -1,4 +1,4 @@
-"""GPUs of containers: who has them, who sees them, and what they need beside them."""
+"""GPUs of containers: which containers request them, which see them, and what else they need."""
 
 from __future__ import annotations
 
@@ -29,13 +29,20 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _FIELD_ADDED_IN = 32  # before that, the schema of a Pod does not have the field
 NO_GPU_VALUES = {"", "void", "none"}
-# Which variable narrows the devices of which resources.
+# The variables that restrict visible devices, with their resources.
 VISIBLE_DEVICES_VARIABLES: dict[str, tuple[str, ...]] = {
     "CUDA_VISIBLE_DEVICES": ("nvidia.com/",),
     "HIP_VISIBLE_DEVICES": ("amd.com/", "hygon.com/"),
     "ROCR_VISIBLE_DEVICES": ("amd.com/", "hygon.com/"),
     "ASCEND_RT_VISIBLE_DEVICES": ("huawei.com/",),
 }
+# Labels of nodes with GPUs: those of NVIDIA's and AMD's discovery, and of two clouds.
+_GPU_LABELS = (
+    "nvidia.com/gpu",
+    "amd.com/gpu",
+    "cloud.google.com/gke-accelerator",
+    "k8s.amazonaws.com/accelerator",
+)
 LAUNCHER_TYPES = {"launcher", "coordinator", "driver", "scheduler", "tensorboard"}
 
 
@@ -121,7 +128,7 @@ def gpu_without_request(target: Target, _params: Mapping[str, Any]) -> Iterator[
 
 @check()
 def visible_devices_count(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A literal list of visible devices that is not as long as the container has GPUs.
+    """A literal list of visible devices whose length differs from the number of GPUs.
 
     Values: ``name``, ``listed``, ``has``, ``resource``.
     """
@@ -144,7 +151,7 @@ def visible_devices_count(target: Target, _params: Mapping[str, Any]) -> Iterato
 
 
 def count_listed_devices(value: str) -> int:
-    """How many devices a list makes visible; what follows an invalid entry does not count."""
+    """Return how many devices a list makes visible; entries after an invalid one do not count."""
     count = 0
     for entry in (word.strip() for word in value.split(",")):
         if not entry or entry.startswith("-"):
@@ -167,14 +174,14 @@ def gpu_on_launcher(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _is_in_hostfile(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether the first Pod of a group is a host of its own job, as a launcher that trains, too."""
+    """Whether the first Pod of a group is in the hostfile, such as a launcher that also trains."""
     hostname = group.doc.data["spec"].get("hostname")
     hosts = (lines.line.text_at(lines.start).split()[0] for lines in read_hostfile(job))
     return bool(hostname) and any(host.partition(".")[0] == hostname for host in hosts)
 
 
 def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether a Pod only starts or coordinates the programs of others: no program of its own may train."""
+    """Whether a Pod only starts or coordinates programs of other Pods: none of its own programs may train."""
     others = {one.replica_type for one in job.pods} - LAUNCHER_TYPES
     if group.replica_type.lower() not in LAUNCHER_TYPES or not others:
         return False
@@ -190,7 +197,7 @@ def only_launches(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 @check()
 def gpu_without_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A container with GPUs that asks for no cpu or memory. Values: ``gpus``, ``lacks``."""
+    """A container with GPUs and without a request for cpu or memory. Values: ``gpus``, ``lacks``."""
     amount = count_accelerators(target.data)
     pod = get_mapping(target.group.doc.data, "spec") if target.group is not None else {}
     missing = [
@@ -206,7 +213,7 @@ def gpu_without_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def pod_resources_dropped(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Resources of the Pod as a whole for a cluster that drops them. Value: ``version``."""
+    """Pod-level resources for a cluster that drops them. Value: ``version``."""
     job = target.job
     minor = int(job.kubernetes_version.rpartition(".")[2])
     if (
@@ -242,7 +249,7 @@ def unknown_device(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _suggest_device(resource: str, target: Target, known_devices: set[str]) -> str:
-    """The device that was probably meant, or those that there are."""
+    """Return the device that was probably meant, else all known devices."""
     nodes = get_section(target.job, "nodes")
     node_devices = {
         resource
@@ -254,3 +261,20 @@ def _suggest_device(resource: str, target: Target, known_devices: set[str]) -> s
     vendor = suggest_name(resource.partition("/")[0], (one.partition("/")[0] for one in devices))
     suggestion = suggest_phrase(resource, (one for one in devices if one.startswith(f"{vendor}/")))
     return suggestion or (f", only {format_list(devices, 6)}" if devices else "")
+
+
+@check()
+def gpu_nodes_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Nodes that train on machines with GPUs and request none. Values: ``label``, ``processes``."""
+    for launch in find_launches(target.job):
+        facts, selector = launch.torchrun, get_mapping(launch.group.doc.data["spec"], "nodeSelector")
+        label = next((name for name in selector if name.startswith(_GPU_LABELS)), None)
+        processes = (facts.processes or "1") if facts is not None else ""
+        if label is None or not processes.isdigit():
+            continue
+        if count_accelerators(launch.container).number:
+            continue
+        path = ("spec", "nodeSelector", label)
+        values = {"label": label, "processes": format_count(int(processes), "process", "processes")}
+        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+        return

@@ -1,4 +1,4 @@
-"""Hooks that take longer than the Pod is given to end.
+"""Hooks that take longer than the grace period of the Pod.
 
 Source: https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution.
 """
@@ -19,7 +19,7 @@ DEFAULT_GRACE = 30  # seconds, the default of terminationGracePeriodSeconds
 _HOOK: Path = ("lifecycle", "preStop", "exec", "command")
 
 
-@check(aliases=("hook-longer-than-grace",))
+@check(aliases=("hook-longer-than-grace",), requires=("lifecycle",))
 def hook_longer_than_grace_period(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A preStop hook that may take longer than the grace period. Values: ``seconds``, ``grace``, ``said``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "preStop"), "exec")
@@ -27,7 +27,7 @@ def hook_longer_than_grace_period(subject: Target, _: Mapping[str, Any]) -> Iter
     spec = get_mapping(subject.doc.data, "spec")
     given = spec.get("terminationGracePeriodSeconds")
     grace = given if isinstance(given, int) else DEFAULT_GRACE
-    found = durations(processes.of_words(words, _HOOK)) if words else ()
+    found = durations(processes.build_words_process(words, _HOOK)) if words else ()
     seconds, path = max(found, key=lambda one: one.seconds, default=Duration(0, ()))
     if seconds <= grace:
         return

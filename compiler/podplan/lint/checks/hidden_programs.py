@@ -18,11 +18,11 @@ from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import programs_read
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
-from podplan.lint.checks.outputs import Where, mount_of, trainings, volume_of
+from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# How people call volumes and folders with the code of a training.
+# Common names of volumes and folders with training code.
 _CODE = compile_lazily(
     r"(?:\w+[-_.])*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)(?:[-_.](?:pvc|claim|vol|volume|dir))?"
 )
@@ -33,7 +33,7 @@ _CODE_FOLDER = compile_lazily(
 
 @check(aliases=("program-hidden",))
 def program_hidden_by_mount(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A program of the image that a mount without it hides. Values: ``path``, ``folder``, ``volume``."""
+    """A program of the image that a mount hides. Values: ``path``, ``folder``, ``volume``."""
     group = subject.group
     if group is None:
         return
@@ -55,7 +55,7 @@ def program_hidden_by_mount(subject: Target, _: Mapping[str, Any]) -> Iterator[V
 def _lacks(
     group: ReplicaGroup, base: Path, container: Mapping[str, Any], mount: Mapping[str, Any], path: str
 ) -> str:
-    """The volume of a mount, where it surely has no file at a path; "" where it may."""
+    """Return the volume of a mount that certainly has no file at a path; "" if it may."""
     name = get_text(mount, "name")
     volume = volume_of(group, name)
     if "emptyDir" in volume:
@@ -84,7 +84,7 @@ def _lacks(
 
 @check(aliases=("code-elsewhere",))
 def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A relative script, with the code of the job mounted where nothing looks for it.
+    """A relative script, while the code of the job is mounted outside the working directory.
 
     Values: ``script``, ``folder``, ``volume``, ``mount``.
     """
@@ -118,10 +118,10 @@ def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
             break
 
 
-def _folder(job: LoweredJob, launch: ContainerLaunch, where: Where) -> tuple[str, Path, ReplicaGroup]:
-    """The working directory of a training that a field names, with its place; "" where the image has it.
+def _folder(job: LoweredJob, launch: ContainerLaunch, where: ContainerPath) -> tuple[str, Path, ReplicaGroup]:
+    """Return the working directory that a field states, with its path; "" if only the image states it.
 
-    The workers of colossalai run change to that of the launcher.
+    The workers of colossalai run change to the directory of the launcher.
     """
     group, base, container = where
     if has_trait(job, "colossalai-by-controller"):
@@ -135,7 +135,7 @@ def _folder(job: LoweredJob, launch: ContainerLaunch, where: Where) -> tuple[str
 
 
 def _is_code(group: ReplicaGroup, mount: Mapping[str, Any]) -> bool:
-    """Whether a mount is called code, and so is its volume or claim."""
+    """Whether the names of a mount and of its volume or claim suggest code."""
     volume = volume_of(group, get_text(mount, "name"))
     claim = get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
     names = (get_text(mount, "name").lower(), claim.lower())
@@ -147,8 +147,8 @@ def _is_code(group: ReplicaGroup, mount: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_named(folder: str, launch: ContainerLaunch, where: Where) -> bool:
-    """Whether a container names a folder in its command or variables, so that it may be read."""
+def _is_named(folder: str, launch: ContainerLaunch, where: ContainerPath) -> bool:
+    """Whether the command or variables of a container mention a folder, so that it may be read."""
     every = [word for key in ("command", "args") for _, word in get_texts(where.container, key)]
     every += [word for key in ("command", "args") for _, word in get_texts(launch.container, key)]
     every += [

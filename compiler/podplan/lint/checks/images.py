@@ -1,10 +1,11 @@
-"""Images: where they come from, and whether all replicas get the same one."""
+"""Images: their registry, their reference, and whether all replicas get the same one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
+from podplan.core.provenance import Origin, find_origin
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.images import fault
@@ -15,7 +16,10 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 @check()
 def image_not_allowed(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An image from elsewhere than the registries of the inventory. Values: ``image``, ``registries``."""
+    """An image from a registry that the inventory does not list.
+
+    Values: ``image``, ``registries``, ``instead``.
+    """
     inventory = target.job.inventory
     registries = get_mapping(inventory.data, "spec").get("registries") if inventory is not None else None
     if inventory is None or not isinstance(registries, list) or not registries:
@@ -26,9 +30,21 @@ def image_not_allowed(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
         if not any(
             full_name == one or full_name.startswith((f"{one}/", f"{one}:", f"{one}@")) for one in allowed
         ):
-            values = {"image": image, "registries": format_list([str(one) for one in registries], 6)}
+            values = {
+                "image": image,
+                "registries": format_list([str(one) for one in registries], 6),
+                "instead": _describe_remedy(find_origin(target.doc, path)[0], image),
+            }
             related = [(inventory, ("spec", "registries"), "the registries that are allowed")]
             yield Violation(path, values, related=related)
+
+
+def _describe_remedy(origin: Origin, image: str) -> str:
+    """What to do about an image: one that a controller adds is no part of the CR."""
+    if origin.behavior is not None and origin.behavior.value == image:
+        option = origin.behavior.id
+        return f"let the controller add a copy in an allowed registry, and set {option} in [lowering] to it"
+    return "use a copy of the image in an allowed registry"
 
 
 def _iter_images(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -43,7 +59,7 @@ def _iter_images(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def normalize_registry(entry: str) -> str:
-    """A registry, or a path in one, as images with their registry begin."""
+    """Return a registry, or a path in one, as a prefix of normalized images."""
     entry = entry.rstrip("/")
     first = entry.partition("/")[0]
     is_host = "." in first or ":" in first or first == "localhost"
@@ -65,7 +81,7 @@ def normalize_image(image: str) -> str:
 
 @check(aliases=("invalid-image",))
 def invalid_image_reference(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An image that is no reference. Values: ``image`` and ``fault``."""
+    """An image that is no valid reference. Values: ``image`` and ``fault``."""
     if _is_for_virtual_node(subject.data):
         return
     for path, image in _iter_images(subject.data):
@@ -75,7 +91,7 @@ def invalid_image_reference(subject: Target, _params: Mapping[str, Any]) -> Iter
 
 
 def _is_for_virtual_node(data: Mapping[str, Any]) -> bool:
-    """Whether a Pod tolerates the taint of a virtual node: what runs it there reads the image, no kubelet."""
+    """Whether a Pod tolerates the taint of a virtual node, whose provider parses the image itself."""
     tolerations = get_entries(get_mapping(data, "spec"), "tolerations")
     return any(
         get_text(one, "key").startswith(("virtual-kubelet.io/", "virtual-node.")) for _, one in tolerations
@@ -84,7 +100,7 @@ def _is_for_virtual_node(data: Mapping[str, Any]) -> bool:
 
 @check(params=object_schema({"pods": COUNT, "tags": STRINGS}), aliases=("moving-tag",))
 def mutable_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An image that may be another one on the next node. Values: ``image``, ``says``, ``pods``."""
+    """An image whose tag may mean another image on the next node. Values: ``image``, ``says``, ``pods``."""
     image = get_text(target.data, "image")
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2]
@@ -98,7 +114,7 @@ def mutable_tag(target: Target, params: Mapping[str, Any]) -> Iterator[Violation
 
 @check(params=object_schema({"pods": COUNT}))
 def always_pulled(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An image that many Pods ask the registry for at each start. Values: ``pods``."""
+    """An image that many Pods pull at each start. Values: ``pods``."""
     if target.data.get("imagePullPolicy") != "Always":
         return
     number = _count_pods_with_image(target, get_text(target.data, "image"))
@@ -115,12 +131,12 @@ def no_digest(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]
 
 
 def _is_literal_image(image: str) -> bool:
-    """Whether an image is there, and no placeholder such as $(params.image) for another tool to fill in."""
+    """Whether an image is stated, and is no placeholder of another tool such as $(params.image)."""
     return bool(image) and not any(mark in image for mark in ("$(", "${", "{{"))
 
 
 def _count_pods_with_image(target: Target, image: str) -> int:
-    """How many Pods of the job run an image."""
+    """Return how many Pods of the job run an image."""
     return _count_pods_by_image(target.job).get(image, 0)
 
 

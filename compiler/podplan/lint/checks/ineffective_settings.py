@@ -22,7 +22,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 
 class IneffectiveSetting(NamedTuple):
-    """A setting without effect, the message about it, and the path of the cause, if somebody wrote one."""
+    """A setting without effect, the message about it, and the path of the cause, if there is one."""
 
     path: Path
     message: str
@@ -31,7 +31,7 @@ class IneffectiveSetting(NamedTuple):
 
 @check()
 def unknown_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An entry of a run mode for a type that the job does not have; values ``type``, ``meant``, ``known``."""
+    """An entry of a run mode for a replica type that the job lacks; values ``type``, ``meant``, ``known``."""
     known_types = [role.type for role in get_replica_specs(target.job)]
     run_mode = get_mapping(spec_of(target.job), "runMode")
     for section, list_key in (("debug", "replicaSpecs"), ("pause", "resumeSpecs")):
@@ -45,7 +45,7 @@ def unknown_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def duplicate_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Two replica types, or two entries of a run mode, of one name; values ``type`` and ``what``."""
+    """Two replica types, or two entries of a run mode, with the same name; values ``type`` and ``what``."""
     spec = spec_of(target.job)
     run_mode = get_mapping(spec, "runMode")
     lists: tuple[tuple[Path, Any, str, str], ...] = (
@@ -65,7 +65,7 @@ def duplicate_replica_type(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A DeepSpeedJob that says neither config.run nor customCommand."""
+    """A DeepSpeedJob without config.run and customCommand."""
     job = target.job
     config = get_mapping(spec_of(job), "config")
     if (
@@ -81,7 +81,7 @@ def nothing_to_run(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Settings that count only with another one, which is not there; value ``what``."""
+    """Settings that take effect only with another one, which is missing; value ``what``."""
     for trait, find_settings in _FINDERS_BY_TRAIT:
         for path, message, cause in find_settings(target.job) if has_trait(target.job, trait) else ():
             related = [(target.doc, cause, "because of this")] if cause else []
@@ -90,7 +90,7 @@ def section_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def ignored_run_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A run mode that is turned on, of a kind that always runs at once; values ``kind`` and ``mode``."""
+    """An enabled run mode of a kind that always starts at once; values ``kind`` and ``mode``."""
     for mode in ("debug", "pause"):
         if is_mode_enabled(target.job, mode):
             yield Violation(
@@ -101,7 +101,7 @@ def ignored_run_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 
 def _make_section_finder(section: str) -> Callable[[LoweredJob], Iterator[IneffectiveSetting]]:
-    """A section that has settings, and no enabled."""
+    """Return a function that finds a section with settings and without ``enabled``."""
 
     def find_disabled_section(job: LoweredJob) -> Iterator[IneffectiveSetting]:
         section_data = get_mapping(spec_of(job), section)
@@ -155,7 +155,7 @@ def debug_and_pause(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 @check()
 def no_restart_left(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart policy of a replica type that asks for restarts and allows none.
+    """A restart policy with restarts while the limit allows none.
 
     Values: ``type``, ``limit`` (the number that is 0), ``instead``.
     """
@@ -177,7 +177,7 @@ def no_restart_left(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 
 def _find_unused_policy(target: Target) -> Iterator[Violation]:
-    """The first restart policy beside a written number of retries of 0, which all replicas share."""
+    """Yield the first restart policy if the shared number of retries is stated as 0."""
     if get_mapping(spec_of(target.job), "runPolicy").get("backoffLimit") != 0:
         return
     for replica_spec in get_replica_specs(target.job):

@@ -1,4 +1,4 @@
-"""Init containers that prepare files: into a place that no other container sees, or beside the training.
+"""Init containers that prepare files where no other container sees them, or while the training runs.
 
 Sources: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/,
 https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/.
@@ -23,14 +23,14 @@ from podplan.lint.analysis.resources import list_containers, list_init_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-DEEPEST = 20  # folders of a path that others are compared with
+DEEPEST = 20  # parent folders of a path that are compared
 _PATH_IN_TEXT = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
-# What images have of their own, or what is no data.
+# Folders of the image, or without data.
 _OF_SYSTEM = compile_lazily(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
-# Folders that every image has, and that programs name without reading what others left there.
-_COMMON = frozenset(("/tmp", "/var/tmp", "/var", "/root", "/home", "/opt", "/mnt", "/srv"))
+# Folders of every image that programs mention without reading files of others there.
+COMMON_FOLDERS = frozenset(("/tmp", "/var/tmp", "/var", "/root", "/home", "/opt", "/mnt", "/srv"))
 _REMOTE = compile_lazily(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
-# Programs that copy what they name to the last path, and the commands of those that have many.
+# Programs that copy their arguments to the last path, with subcommands where they have several.
 _PLAIN_COPIES = frozenset(("cp", "mv", "rsync", "install"))
 _MANY_COMMANDS = """
     aws azcopy coscli gcloud gsutil hdfs juicefs mc obsutil ossutil ossutil64 rclone s3cmd s5cmd skopeo
@@ -56,7 +56,7 @@ _SETS_UP = frozenset(_HELPERS.split())
 _ENDLESS_OPTIONS = compile_lazily(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
 
 
-@check()
+@check(requires=("initContainers",))
 def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Files that an init container writes to its own file system and that another container reads.
 
@@ -69,12 +69,12 @@ def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[V
     used: Mapping[str, tuple[Path, str, str]] | None = None
     for base, init in inits:
         reported: set[str] = set()
-        for word, path in _written(init):
+        for word, path in iter_written_paths(init):
             if path in reported or _OF_SYSTEM.fullmatch(path) or _is_mounted(init, path):
                 continue
-            used = _used(subject.data, inits, list_containers(group)) if used is None else used
+            used = _find_used_paths(subject.data, inits, list_containers(group)) if used is None else used
             user = next(
-                (used[one] for one in _folders(path) if one in used and _reads(used[one], path)), None
+                (used[one] for one in _folders(path) if one in used and is_on_path(used[one][2], path)), None
             )
             if user is None:
                 continue
@@ -87,12 +87,12 @@ def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[V
             yield Violation((*base, *word.path), values, related=related)
 
 
-def _written(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
-    """The paths that the programs of a container surely write to, each with its word."""
+def iter_written_paths(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
+    """Yield the paths that a container certainly writes to, each with its word."""
     for _, process in programs_of(container):
         words = process.words
         if not container.get("command"):
-            # The entrypoint of the image runs, of which the arguments say that it fetches something.
+            # The arguments for the entrypoint of the image show that it downloads something.
             is_remote = any(_REMOTE.match(word.text) for word in words)
             yield from _last_path(words) if is_remote else ()
             continue
@@ -119,7 +119,7 @@ def _copies(process: Process) -> bool:
 
 
 def _last_path(words: Sequence[Word]) -> Iterator[tuple[Word, str]]:
-    """The last word that is no option, where it is a path and another one before it may be a source."""
+    """Yield the last word that is no option, if it is a path and an earlier word may be a source."""
     plain = [word for word in words if not word.text.startswith("-")]
     if len(plain) > 1 and plain[-1].is_known and plain[-1].text.startswith("/"):
         yield plain[-1], normpath(plain[-1].text)
@@ -135,17 +135,17 @@ def _is_mounted(container: Mapping[str, Any], path: str, empty: Collection[str] 
     return not (mounts - {""}).isdisjoint(_folders(path))
 
 
-def _reads(user: tuple[Path, str, str], path: str) -> bool:
-    """Whether a path that is named is one that is written, or lies below or above it."""
-    return f"{user[2]}/".startswith(f"{path}/") or f"{path}/".startswith(f"{user[2]}/")
+def is_on_path(used: str, path: str) -> bool:
+    """Whether a mentioned path equals a written one, or is below or above it."""
+    return f"{used}/".startswith(f"{path}/") or f"{path}/".startswith(f"{used}/")
 
 
-def _used(
+def _find_used_paths(
     pod: Mapping[str, Any],
     inits: Sequence[tuple[Path, Mapping[str, Any]]],
     apps: Sequence[tuple[Path, Mapping[str, Any]]],
 ) -> dict[str, tuple[Path, str, str]]:
-    """Paths where no volume has files that containers name, and the folders above: where, by whom, and which.
+    """Return paths of containers without files from volumes, and parent folders: location, container, path.
 
     An emptyDir that no init container mounts has no files when the containers start.
     """
@@ -154,13 +154,17 @@ def _used(
     empty = {get_text(one, "name") for _, one in volumes if "emptyDir" in one} - filled
     used: dict[str, tuple[Path, str, str]] = {}
     for base, app in apps:
-        made = {path for _, path in _written(app)}
+        made = {path for _, path in iter_written_paths(app)}
         for at, value in _texts(app):
             for found in _PATH_IN_TEXT.findall(value):
                 if not _is_mounted(app, found, empty) and made.isdisjoint(_folders(found)):
                     for folder in _folders(found):
                         used.setdefault(folder, ((*base, *at), get_text(app, "name"), found))
-    return {path: user for path, user in used.items() if path not in _COMMON and user[2] not in _COMMON}
+    return {
+        path: user
+        for path, user in used.items()
+        if path not in COMMON_FOLDERS and user[2] not in COMMON_FOLDERS
+    }
 
 
 def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -172,14 +176,14 @@ def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _folders(path: str) -> list[str]:
-    """A path and the folders above it, up to DEEPEST steps from the root."""
+    """Return a path and its parent folders, up to DEEPEST steps from the root."""
     steps = path.strip("/").split("/")[:DEEPEST]
     return [path, *("/" + "/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))]
 
 
-@check()
+@check(requires=("initContainers",))
 def preparation_as_sidecar(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A sidecar of which all programs end. Values: ``container``, ``program``, ``when``."""
+    """A sidecar whose programs all end. Values: ``container``, ``program``, ``when``."""
     group = subject.group
     if group is None or is_mode_enabled(subject.job, "debug"):
         return
@@ -195,7 +199,7 @@ def preparation_as_sidecar(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 
 def _that_ends(container: Mapping[str, Any]) -> str | None:
-    """The first program of a container that fetches or copies files, where all programs of it end."""
+    """Return the first program that downloads or copies files, if all programs of the container end."""
     process = process_of(container)
     if process.string is not None and any(_repeats(node) for node in process.string.nodes):
         return None
@@ -228,7 +232,7 @@ def _fetches(process: Process) -> bool:
 
 
 def _uploads(process: Process) -> bool:
-    """Whether the last path of a copy is elsewhere: it saves what the training writes."""
+    """Whether the target of a copy is remote: it saves the output of the training."""
     plain = [word.text for word in process.words[1:] if not word.text.startswith("-")]
     return process.name != "git" and _copies(process) and bool(plain) and _REMOTE.match(plain[-1]) is not None
 

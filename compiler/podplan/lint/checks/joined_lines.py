@@ -1,4 +1,4 @@
-"""Lines of a script that YAML joined to one, so that a command takes the next one as its arguments.
+"""Lines of a script that YAML folded into one, so that a command gets the next one as arguments.
 
 Sources: https://yaml.org/spec/1.2.2/#813-folded-style,
 https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_09.
@@ -27,7 +27,7 @@ _TAKES_NONE_TEXT = """
     unzip rsync ln
 """
 _TAKES_NONE = frozenset(_TAKES_NONE_TEXT.split())
-# What only begins a command where it begins a line.
+# Words that begin a command only at the beginning of a line.
 _BEGINS = compile_lazily(
     r"(?:\S*/)?(?:python[0-9.]*|torchrun|deepspeed|mpirun|accelerate|colossalai|bash|exec|cd|export|source"
     r"|mkdir|pip3?|set|nvidia-smi|unset|ulimit|git|rm|cp)(?=\s|$)(?!\s*=)"
@@ -35,18 +35,18 @@ _BEGINS = compile_lazily(
 _TRAINS = frozenset(("python", "python3", "torchrun", "deepspeed", "accelerate"))
 _TRAINING_ARGUMENT = compile_lazily(r"\S+\.py|-m|-u|launch|--(?:nproc|standalone|nnodes|num_)\S*")
 _CONTROL_WORDS = frozenset(("do", "then", "else", "{", "(", "!", "if", "while", "until", "elif", "time"))
-_MAX_LINES = 200  # of a script that are looked at
+_MAX_LINES = 200  # longest part of a script that is checked, in characters
 
 
 @check()
 def joined_lines(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A command that takes in the command of the next line. Values: ``first``, ``second``."""
+    """A command that gets the command of the next line as arguments. Values: ``first``, ``second``."""
     violations = list(_iter_by_source(target))
     yield from violations or _iter_by_words(target.data)
 
 
 def _iter_by_words(container: Mapping[str, Any]) -> Iterator[Violation]:
-    """A training among the arguments of a command, in a text whose lines in the file are not known."""
+    """Find a training among the arguments of a command, for a text whose lines in the file are unknown."""
     for command, process in programs_of(container):
         if command is None or process.name not in _TAKES_NONE or process.name in _TRAINS:
             continue
@@ -77,7 +77,7 @@ def _iter_by_source(target: Target) -> Iterator[Violation]:
 
 
 def _taken_as_argument(script: str, start: int, text: str) -> str:
-    """The command that takes in what begins at an offset; "" where that begins a command."""
+    """Return the command that gets the text at an offset as arguments; "" if the text begins a command."""
     before = script[:start].rstrip(" ")
     if not _BEGINS.match(text) or before.endswith("\n") or not before:
         return ""
@@ -95,7 +95,7 @@ def _taken_as_argument(script: str, start: int, text: str) -> str:
 
 
 def _source_lines(target: Target, path: Path) -> list[str]:
-    """The lines of the file in which a text stands, without blanks; empty where that is not one text."""
+    """Return the lines of the file with a text, without blanks; empty if the text is not in one place."""
     found = find_source_location(target.doc, path)
     source = found.steps[-1].doc.source if found is not None else None
     if found is None or source is None or found.location.end_line <= found.location.line:

@@ -18,6 +18,8 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _PREFIX = "kueue.x-k8s.io/"
 _QUEUE = f"{_PREFIX}queue-name"
+_PRIORITY_CLASS = f"{_PREFIX}priority-class"
+_WHILE_RUNNING = "while the job runs"
 _KNOWN_LABELS = ("priority-class", "max-exec-time-seconds", "prebuilt-workload-name", "managed")
 _QUEUE_WORDS = ("queue-name", "queue", "local-queue")
 _TOPOLOGY_PREFIX = f"{_PREFIX}podset-"
@@ -25,7 +27,7 @@ _TOPOLOGY_PREFIX = f"{_PREFIX}podset-"
 
 @check()
 def queue_name_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue that is named where Kueue does not read it. Values: ``queue``, ``where``."""
+    """A queue label where Kueue does not read it. Values: ``queue``, ``where``."""
     cr = target.job.cr
     if cr is None or not _may_mention_kueue(cr):
         return
@@ -84,21 +86,30 @@ def topology_request_on_job(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 @check()
 def queue_changed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue that a change of a job replaces or removes. Values: ``before``, ``after``."""
+    """A change of a job that replaces or removes its queue, or adds or removes a priority class.
+
+    Values: ``what``, ``before``, ``after``, ``when``.
+    """
     base_cr = target.job.base_cr
     if base_cr is None:
         return
-    before, after = (
-        get_mapping(get_mapping(data, "metadata"), "labels").get(_QUEUE)
-        for data in (base_cr.data, target.data)
-    )
-    if before and before != after:
-        path = find_written_path(target.data, "metadata", "labels", _QUEUE)
-        yield Violation(path, {"before": before, "after": after or "none"})
+    old, new = (get_mapping(get_mapping(data, "metadata"), "labels") for data in (base_cr.data, target.data))
+    queues, classes = ((old.get(label), new.get(label)) for label in (_QUEUE, _PRIORITY_CLASS))
+    if queues[0] and queues[0] != queues[1]:
+        yield _build_change(target, "queue", _QUEUE, queues, _WHILE_RUNNING)
+    if bool(classes[0]) != bool(classes[1]) and (old.get(_QUEUE) or new.get(_QUEUE)):
+        when = "also while it waits" if classes[0] else _WHILE_RUNNING
+        yield _build_change(target, "priority class", _PRIORITY_CLASS, classes, when)
+
+
+def _build_change(target: Target, what: str, label: str, values: tuple[Any, Any], when: str) -> Violation:
+    before, after = (value or "none" for value in values)
+    path = find_written_path(target.data, "metadata", "labels", label)
+    return Violation(path, {"what": what, "before": before, "after": after, "when": when})
 
 
 def _may_mention_kueue(cr: TracedDocument) -> bool:
-    """Whether a CR may have a label of Kueue; the text of a file says so without a search of its data."""
+    """Whether a CR may have a label of Kueue: a search of the text is faster than one of the data."""
     return cr.source is None or "kueue" in cr.source.text
 
 

@@ -1,4 +1,4 @@
-"""What the launchers themselves refuse: options that they do not know, values that they cannot read."""
+"""Errors that the launchers report: unknown options, and values that they cannot parse."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.discovery import Invocation
-from podplan.launchers.mpirun import needs_two_dashes
-from podplan.launchers.words import CommandLineError
+from podplan.launchers.words import CommandLineError, Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches, find_variable_path
 from podplan.lint.checks.launcher_words import find_joined_words
@@ -47,17 +46,17 @@ _PARAMS = object_schema(
 
 @check(params=_PARAMS, aliases=("refused-by-launcher",))
 def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
+    """Command lines that the launchers ``params["launchers"]`` refuse; values ``by``, ``what``, ``instead``.
 
-    ``params["except"]`` leaves one option out, and ``params["certain"]`` keeps to what every version refuses,
-    or to the rest.
+    ``params["except"]`` excludes an option. ``params["certain"]`` selects errors of every version,
+    or the other ones.
     """
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
     for launch in find_launches(job):
         invocation = launch.invocation
-        # The line that a controller writes is read word by word from the CR.
+        # The words of a line from the controller have paths in the CR.
         if invocation.launcher not in params["launchers"] or (
             has_trait(job, "deepspeed-by-controller") and invocation.launcher == "deepspeed"
         ):
@@ -71,7 +70,7 @@ def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
         for error in invocation.errors:
             if not _is_checked_error(invocation, error, params) or error.word in joined:
                 continue
-            if invocation.launcher == "mpirun" and needs_two_dashes(error.word):
+            if _is_single_dash_option(invocation, error.word):
                 continue  # another rule reports it
             condition = f" ({error.condition})" if error.condition else ""
             instead = _suggest_script_field(job, invocation) if _SCRIPT_ERROR.search(error.message) else ""
@@ -80,8 +79,16 @@ def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
+def _is_single_dash_option(invocation: Invocation, word: Word) -> bool:
+    if invocation.launcher != "mpirun":
+        return False
+    from podplan.launchers.mpirun import needs_two_dashes
+
+    return needs_two_dashes(word)
+
+
 def _suggest_script_field(job: LoweredJob, invocation: Invocation) -> str:
-    """Where the script of a line is written."""
+    """Return the field of the CR that states the script of a line."""
     spec = spec_of(job)
     if has_trait(job, "colossalai-by-controller"):
         field = "torchConfig.script" if "replicaSpecs" in spec else "worker.command"
@@ -93,7 +100,7 @@ def _suggest_script_field(job: LoweredJob, invocation: Invocation) -> str:
 
 
 def _is_checked_error(invocation: Invocation, error: CommandLineError, params: Mapping[str, Any]) -> bool:
-    """Whether a fault concerns none of the options that are left out."""
+    """Whether an error is about none of the excluded options."""
     option_names = [
         name for name, option in invocation.options.items() if error.word in (option.word, option.flag)
     ]

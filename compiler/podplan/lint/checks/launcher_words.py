@@ -1,4 +1,4 @@
-"""The words of launchers that they accept and that mean something else: scripts, and options in one word.
+"""Words that launchers accept with another meaning than intended: scripts, and options in one word.
 
 Sources: https://docs.pytorch.org/docs/stable/elastic/run.html; https://docs.python.org/3/library/argparse.html;
 the answers of the real launchers in fixtures/launchers.
@@ -23,14 +23,14 @@ from podplan.lint.analysis.launches import find_launches
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
-# They start Python with the script; colossalai run does too, and looks at its name first.
+# They start Python with the script; colossalai run checks its name first.
 _SCRIPT_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")
 
 _MPI_LAUNCHERS = ("mpirun", "horovodrun")
 
 
 class LauncherLine(NamedTuple):
-    """A line of a launcher: its words behind the name, what the launcher reads of them, and their places."""
+    """A launcher command line: its arguments, their parsed form, and their paths."""
 
     launcher: str
     words: tuple[Word, ...]
@@ -79,7 +79,7 @@ def not_a_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _find_python_error(invocation: Invocation) -> ScriptError | None:
-    """Why a python that no launcher starts cannot run its script; EXEC005 reports a line in one word."""
+    """Explain why a python without launcher cannot run its script; EXEC005 reports a line in one word."""
     script = invocation.script
     if invocation.launcher != "python" or script is None or len(script.text.split()) != 1:
         return None
@@ -102,7 +102,7 @@ def mpirun_in_mpirun(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check()
 def options_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A word of options that holds several of them; values ``word``, ``by`` and ``effect``."""
+    """Several options in one word; values ``word``, ``by`` and ``effect``."""
     for launcher_line in iter_launcher_lines(target.job):
         for joined in find_unsplit_words(
             launcher_line.launcher, launcher_line.words, launcher_line.line.script
@@ -122,7 +122,7 @@ def options_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 @cache_latest
 def find_reported_places(job: LoweredJob) -> frozenset[tuple[int, Path]]:
-    """The places of words that the two checks above report, each with the id of its document."""
+    """Return the paths of words that the two checks above report, each with the id of its document."""
     hits = [*not_a_script(_build_target(job), {}), *options_in_one_word(_build_target(job), {})]
     return frozenset((id(hit.doc), hit.path) for hit in hits)
 
@@ -133,12 +133,12 @@ def _build_target(job: LoweredJob) -> Target:
 
 
 def find_joined_words(launcher: str, words: tuple[Word, ...], line: CommandLine) -> frozenset[Word]:
-    """The words of a line that are reported as several options in one word."""
+    """Return the words of a line that are reported as several options in one word."""
     return frozenset(joined.word for joined in find_unsplit_words(launcher, words, line.script))
 
 
 def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
-    """The lines of launchers in the training containers, and that of a DeepSpeedJob as the CR has it."""
+    """Yield the launcher command lines of training containers; for a DeepSpeedJob from its CR."""
     if is_mode_enabled(job, "debug"):
         return
     deepspeed_line = find_deepspeed_line(job)
@@ -166,7 +166,7 @@ def iter_launcher_lines(job: LoweredJob) -> Iterator[LauncherLine]:
 
 
 def _describe_effect(launcher_line: LauncherLine, joined: JoinedWord) -> str:
-    """What the launcher takes a word for."""
+    """Describe how the launcher parses a word."""
     if joined.word is launcher_line.line.script:
         return f"treats it as the {'program' if launcher_line.launcher == 'mpirun' else 'script'}"
     for option in launcher_line.line.options.values():

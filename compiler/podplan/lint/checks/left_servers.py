@@ -1,4 +1,4 @@
-"""Servers that nobody ends when the job has succeeded.
+"""Servers that keep running when the job has succeeded.
 
 Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md (cleanUpPolicy None).
 """
@@ -72,7 +72,7 @@ def servers_kept_after_success(subject: Target, _: Mapping[str, Any]) -> Iterato
 
 
 def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] | None:
-    """The only script of a parameter server, which TF_CONFIG makes one that joins for ever, and its place."""
+    """Return the only script of a parameter server, which waits forever due to TF_CONFIG, and its path."""
     launches = [each for each in find_launches(job) if each.group is group]
     if (
         group.replica_type not in _PARAMETER_SERVERS
@@ -87,7 +87,7 @@ def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] 
 
 
 def _endless(group: ReplicaGroup) -> tuple[str, Path] | None:
-    """What in the training container never ends, and its place in the Pod."""
+    """Return the endless command of the training container and its path in the Pod."""
     found = find_training_container(group)
     endless = endings.endless(process_of(found[1])) if found is not None else None
     if found is None or endless is None or endless.after_training:
@@ -96,7 +96,7 @@ def _endless(group: ReplicaGroup) -> tuple[str, Path] | None:
 
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether the job cannot succeed before Pods of a group complete, so that none is left."""
+    """Whether the job succeeds only after the Pods of a group complete, so that none remains."""
     if not has_trait(job, "success-rules"):
         kind_spec = find_kind_spec(job)
         main_types = kind_spec.main_replica_types if kind_spec is not None else ()

@@ -1,4 +1,4 @@
-"""How a job grows, how long it lasts and what it leaves behind.
+"""Elastic bounds, deadlines, debug mode, and Pods that remain after the end of a job.
 
 Sources: docs/evidence/t9k-common.md#clean-up-policy, docs/evidence/t9k-common.md#debug-mode,
 docs/evidence/t9k-pytorchtrainingjob.md#elastic-only-under-torchrun,
@@ -17,7 +17,12 @@ from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers import endings
-from podplan.lint.analysis.deadlines import find_job_deadline, list_deadlines, locate_missing_deadline
+from podplan.lint.analysis.deadlines import (
+    find_job_deadline,
+    find_zero_deadline,
+    list_deadlines,
+    locate_missing_deadline,
+)
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods_and_gpus,
@@ -45,15 +50,15 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
 _PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
-# What starts a job by itself, again and again, as labels have it and names.
+# Labels and names of automation that starts jobs repeatedly.
 _TRIGGER_LABELS = frozenset(("trigger", "triggered-by", "trigger-type", "started-by", "schedule", "source"))
 _SCHEDULES = compile_lazily(
     r"(?:^|[-._])(?:cron|cronjob|cronworkflow|schedule|scheduled|scheduler|timer|nightly|daily|weekly|hourly)(?:[-._]|$)"
 )
-# Jobs that are called so only try something.
-_TRIES = compile_lazily(r"(?:^|[-.])(?:smoke|tests?|debug|sanity|try|hello|probe|check)(?:[-.]|$)")
+# Jobs with these names are experiments.
+_TRIES = frozenset(("smoke", "test", "tests", "debug", "sanity", "try", "hello", "probe", "check"))
 ELASTIC_PATH: Path = ("spec", "elastic")
-# From the smallest to the largest: as CRs call them, and as profiles do.
+# From the smallest to the largest: names in CRs, and names in profiles.
 ELASTIC_FIELDS = {
     "minReplicas": "elastic.min",
     "expectedReplicas": "elastic.replicas",
@@ -63,7 +68,7 @@ ELASTIC_FIELDS = {
 
 @check()
 def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
+    """Elastic bounds that contradict each other. Values: ``what``, ``fields`` in order."""
     elastic = get_mapping(spec_of(target.job), "elastic")
     if elastic.get("enabled") is not True:
         return
@@ -92,7 +97,7 @@ def elastic_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
+    """An elastic section without numbers, so that ``replicas`` takes effect. Value ``what``."""
     job = target.job
     elastic = get_mapping(spec_of(job), "elastic")
     if elastic.get("enabled") is not True or not (
@@ -127,7 +132,7 @@ def elastic_missing_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
 
 
 def _find_exceeded_bound(elastic: Mapping[str, Any], count: int) -> tuple[str, str]:
-    """On which side of which bound a number of replicas is; empty where it is within them."""
+    """Describe which bound a number of replicas exceeds; empty if it is within the bounds."""
     minimum, maximum = elastic.get("minReplicas"), elastic.get("maxReplicas")
     if isinstance(minimum, int) and count < minimum:
         return "below", "minReplicas"
@@ -137,7 +142,7 @@ def _find_exceeded_bound(elastic: Mapping[str, Any], count: int) -> tuple[str, s
 
 
 def _get_field_label(target: Target, field: str) -> str:
-    """A field of the elastic section as it is called where people write it: in a profile or in a CR."""
+    """Return the name of an elastic field in the source file: a profile or a CR."""
     return ELASTIC_FIELDS[field] if target.job.profile is not None else field
 
 
@@ -150,7 +155,7 @@ def _build_bounds_violation(
 
 @check()
 def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An elastic job that torchrun could start, and does not."""
+    """An elastic job that does not start torchrun."""
     spec = spec_of(target.job)
     if get_mapping(spec, "elastic").get("enabled") is True and not is_launched_by_torchrun(target.job):
         yield Violation((*ELASTIC_PATH, "enabled"), related=find_torchrun_switch(target.job))
@@ -158,7 +163,7 @@ def elastic_without_effect(target: Target, _params: Mapping[str, Any]) -> Iterat
 
 @check()
 def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
+    """An elastic job with a static rendezvous. Value ``nodes``: how many it waits for."""
     job = target.job
     if get_mapping(spec_of(job), "elastic").get("enabled") is not True or not is_launched_by_torchrun(job):
         return
@@ -174,7 +179,10 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
+    """A number of replicas that differs from the elastic section.
+
+    Values: ``written``, ``field``, ``expected``.
+    """
     spec = spec_of(target.job)
     expected = get_mapping(spec, "elastic").get("expectedReplicas")
     uses_torchrun = is_launched_by_torchrun(target.job)
@@ -199,7 +207,7 @@ def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 @check(aliases=("leaves-gpus",))
 def workers_kept_after_end(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods with GPUs that run sshd and go on when the job has ended.
+    """Pods with GPUs that run sshd and keep running when the job has ended.
 
     Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
     """
@@ -209,7 +217,7 @@ def workers_kept_after_end(target: Target, _params: Mapping[str, Any]) -> Iterat
 
 @check(aliases=("leaves-waiting",))
 def waiting_after_failure(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
+    """Replicas with GPUs that end by themselves if none fails, and wait forever after a failure.
 
     Values: as of ``workers_kept_after_end``.
     """
@@ -228,7 +236,7 @@ def _iter_leftover_pods(target: Target) -> Iterator[Violation]:
     if has_trait(job, "deepspeed-by-controller") and leftover:  # worker-0 runs deepspeed, and ends with it
         pod_count, gpu_count = pod_count - 1, gpu_count - count_gpus(leftover[0])
     clean_up = find_clean_up(job)
-    # Of replicas that train together one at least has failed or completed when the job ends.
+    # When the job ends, at least one of the replicas that train together has failed or completed.
     kept_count = pod_count if has_trait(job, "ssh") else pod_count - 1
     if clean_up is not None and kept_count > 0 and leaves_replicas(job, clean_up):
         counts = {"pods": format_count(pod_count, "Pod"), "gpus": format_count(gpu_count, "GPU")}
@@ -265,7 +273,7 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
 
 
 def _ends_with_launcher(job: LoweredJob) -> bool:
-    """Whether the launcher ends by itself in debug mode, and the clean-up of the job the workers with it."""
+    """Whether the launcher ends in debug mode, and the clean-up of the job then ends the workers."""
     clean_up = find_clean_up(job)
     if not has_trait(job, "launcher-replica") or clean_up is None or leaves_replicas(job, clean_up):
         return False
@@ -282,7 +290,7 @@ def _only_sleeps(group: ReplicaGroup) -> bool:
 
 @check(params=object_schema({"hours": COUNT}))
 def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Debug mode with GPUs in a job that is meant for a real run. Values: ``gpus``, ``why``."""
+    """Debug mode with GPUs in a job that looks like a real run. Values: ``gpus``, ``why``."""
     job = target.job
     gpu_count = count_pods_and_gpus(find_gpu_pods(job))[1]
     if not is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause") or not gpu_count:
@@ -312,7 +320,7 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
+    """A deadline in the Pod template of a job without a deadline. Values: ``seconds``, ``type``."""
     job = target.job
     if find_job_deadline(job) is not None:
         return
@@ -332,21 +340,27 @@ def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iter
 
 @check(params=object_schema({"seconds": COUNT}))
 def deadline_too_short(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deadline of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``, ``gpus``."""
+    """A deadline of 0, or one of less than ``params["seconds"]`` in a job with GPUs. Values: ``seconds``,
+    ``what``."""
     job = target.job
-    if is_mode_enabled(job, "debug") or _TRIES.search(get_job_name(job)) or not _trains(job):
+    if is_mode_enabled(job, "debug"):
         return
-    holders = find_gpu_pods(job)
-    found = (one for group in holders for one in list_deadlines(job, group))
-    deadline = next((one for one in found if _is_short(one.seconds, params["seconds"])), None)
+    what, deadline = "the job", find_zero_deadline(job)
+    if deadline is None and not _is_try(get_job_name(job)) and _trains(job):
+        holders = find_gpu_pods(job)
+        found = (one for group in holders for one in list_deadlines(job, group))
+        deadline = next((one for one in found if _is_short(one.seconds, params["seconds"])), None)
+        what += f" with {format_count(count_pods_and_gpus(holders)[1], 'GPU')}"
     if deadline is not None:
-        _, gpu_count = count_pods_and_gpus(holders)
-        values = {"seconds": deadline.seconds, "gpus": format_count(gpu_count, "GPU")}
-        yield Violation(deadline.path, values, doc=deadline.doc)
+        yield Violation(deadline.path, {"seconds": deadline.seconds, "what": what}, doc=deadline.doc)
+
+
+def _is_try(name: str) -> bool:
+    return not _TRIES.isdisjoint(name.replace(".", "-").split("-"))
 
 
 def _trains(job: LoweredJob) -> bool:
-    """Whether a job trains: of a kind for anything its command line says so."""
+    """Whether a job trains; for generic kinds its command line decides."""
     return not has_trait(job, "ranks-by-user") or bool(find_launches(job))
 
 
@@ -356,7 +370,7 @@ def _is_short(seconds: Any, limit: int) -> bool:
 
 @check()
 def no_deadline(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A job with GPUs that may run for ever. Values: ``gpus``."""
+    """A job with GPUs and without a deadline. Values: ``gpus``."""
     job = target.job
     if is_mode_enabled(job, "debug") or not _trains(job):
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.launchers.deepspeed import DeepSpeedCommand
+from podplan.launchers.commands import DeepSpeedCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import is_mode_enabled
@@ -25,21 +25,21 @@ _VALUE = compile_lazily(r"-?\d+|\$(?:LOCAL_RANK|\{LOCAL_RANK\S*)")
 
 @check()
 def local_rank_argument(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """One local rank for all processes. Values: ``argument``, ``by`` whom they are started, ``effect``."""
+    """One local rank for all processes. Values: ``argument``, ``by`` (the launcher), ``effect``."""
     job = subject.job
     line = find_deepspeed_line(job)
     if line is not None:
         slots = max((hosts.slots or 0 for hosts in read_hostfile(job)), default=0)
         passes = "no_local_rank" not in line.command_line.flags
         if (line.command_line.processes or slots) != 1:
-            for word, argument in _given(line.command_line.command_line.arguments, passes):
+            for word, argument in _iter_local_ranks(line.command_line.command_line.arguments, passes):
                 yield Violation(line.locate_word(word), _values(argument, "deepspeed", passes))
     for launch in find_launches(job) if line is None and not is_mode_enabled(job, "debug") else ():
         by = launch.invocation.started_by or launch.invocation.launcher
         if by not in (*TRAINING_LAUNCHERS, "mpirun", "horovodrun") or _is_single(launch):
             continue
         passes = _passes(launch)
-        for word, argument in _given(launch.invocation.arguments, passes):
+        for word, argument in _iter_local_ranks(launch.invocation.arguments, passes):
             yield Violation(
                 launch.locate_word(word),
                 _values(argument, by, passes),
@@ -48,10 +48,10 @@ def local_rank_argument(subject: Target, _: Mapping[str, Any]) -> Iterator[Viola
             )
 
 
-def _given(arguments: Sequence[Word], passes: bool) -> Iterator[tuple[Word, str]]:
-    """The words that give a local rank, and the option with its value.
+def _iter_local_ranks(arguments: Sequence[Word], passes: bool) -> Iterator[tuple[Word, str]]:
+    """Yield the words with a local rank, and the option with its value.
 
-    Scripts replace -1 by what the environment says, if the launcher ``passes`` no option of its own.
+    Scripts replace -1 by the value in the environment, unless the launcher ``passes`` an option.
     """
     for at, word in enumerate(arguments):
         option = _OPTION.fullmatch(word.text)
@@ -74,7 +74,7 @@ def _values(argument: str, by: str, passes: bool) -> dict[str, str]:
 
 
 def _passes(launch: ContainerLaunch) -> bool:
-    """Whether a launcher gives the script an argument with the local rank."""
+    """Whether a launcher passes the local rank to the script as an argument."""
     found = launch.invocation
     if isinstance(found.parsed, DeepSpeedCommand):
         return "no_local_rank" not in found.parsed.flags

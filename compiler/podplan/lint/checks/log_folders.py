@@ -1,4 +1,4 @@
-"""Where a training writes its logs, against where the TensorBoard of the job reads them.
+"""Log folders of a training that differ from those of the TensorBoard of the job.
 
 Source: https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/tensorboard.md.
 """
@@ -22,7 +22,7 @@ _CLAIMS = f"{FILESET_SCHEME}pvc/"
 
 
 class Source(NamedTuple):
-    """A claim that a TensorBoard reads, the folders in it ("" for all of it), and where both are named."""
+    """A claim that a TensorBoard reads, its folders ("" for all), and the paths that name both."""
 
     claim: str
     folders: tuple[str, ...]
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 class Logs(NamedTuple):
-    """A folder of a claim that a training writes logs to, and the place of the option that says so."""
+    """A folder of a claim that a training writes logs to, and the path of the option that names it."""
 
     claim: str
     folder: str
@@ -40,9 +40,9 @@ class Logs(NamedTuple):
     place: Path
 
 
-@check(aliases=("logs-elsewhere",))
+@check(aliases=("logs-elsewhere",), requires=("TensorBoard",))
 def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A TensorBoard that reads where the training does not write. Values: ``claim``, ``what``."""
+    """A TensorBoard that reads folders to which the training does not write. Values: ``claim``, ``what``."""
     job = subject.job
     board = next((one for one in job.groups if one.doc.data["kind"] == "TensorBoard"), None)
     if board is None:
@@ -50,7 +50,7 @@ def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Itera
     sources = list(_sources(get_mapping(board.doc.data, "spec")))
     if not sources or _reads_elsewhere(get_mapping(board.doc.data, "spec")):
         return
-    written = list(_written(job))
+    written = list(_iter_log_folders(job))
     mounted = {claim for group in job.pods for claim in _claims(group)}
     if any("$(" in claim for claim in (*mounted, *(source.claim for source in sources))):
         return  # a workflow fills in the name of the claim
@@ -71,7 +71,7 @@ def tensorboard_reads_other_path(subject: Target, _: Mapping[str, Any]) -> Itera
             what, related = f"no Pod of the job mounts that claim; they mount {claims}", []
         else:
             return
-        values = {"source": _shown(source), "what": what}
+        values = {"source": _format_source(source), "what": what}
         is_in_claim = any(source.claim == logs.claim for logs in written)
         path = source.folder_path if is_in_claim else source.path
         yield Violation(path, values, related, doc=board.doc, group=board)
@@ -91,14 +91,14 @@ def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
 
 
 def _reads_elsewhere(spec: Mapping[str, Any]) -> bool:
-    """Whether a TensorBoard reads from something else than claims too."""
+    """Whether a TensorBoard also reads from sources other than claims."""
     others = get_mapping(spec, "logDir").keys() - {"pvc"}
     return bool(others) or any(
         not one.startswith(_CLAIMS) for _, one in get_texts(spec, "trainingLogFilesets")
     )
 
 
-def _written(job: LoweredJob) -> Iterator[Logs]:
+def _iter_log_folders(job: LoweredJob) -> Iterator[Logs]:
     for launch, where in trainings(job):
         for output in outputs_of(launch, where):
             found = mount_of(where.container, output.path) if output.kind == "log" else None
@@ -117,7 +117,7 @@ def _written(job: LoweredJob) -> Iterator[Logs]:
 
 
 def _is_read(logs: Logs, sources: list[Source]) -> bool:
-    """Whether a TensorBoard reads a folder of logs, one in it, or one above it."""
+    """Whether a TensorBoard reads a log folder, or a folder inside or above it."""
     return any(
         source.claim == logs.claim and _is_near(folder, logs.folder)
         for source in sources
@@ -136,7 +136,7 @@ def _claims(group: ReplicaGroup) -> Iterator[str]:
             yield claim
 
 
-def _shown(source: Source) -> str:
+def _format_source(source: Source) -> str:
     folders = [folder for folder in source.folders if folder]
     return (
         f'{format_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'

@@ -1,7 +1,7 @@
-"""Options and commands that throw checkpoints away each time that a training is started again.
+"""Options and commands that discard checkpoints at each restart of a training.
 
 Sources: https://github.com/huggingface/transformers/blob/v4.48.0/examples/pytorch/language-modeling/run_clm.py
-(``last_checkpoint`` is looked for only without ``overwrite_output_dir``).
+(``last_checkpoint`` is searched only without ``overwrite_output_dir``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_jobs import count_retries
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.script_options import Given, Placed, of_program
+from podplan.lint.analysis.script_options import Given, Placed, list_program_options
 from podplan.lint.checks.outputs import written_paths
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -53,12 +53,12 @@ _INTERVALS = (
         ("epochs", "num_epochs", "max_epochs", "num_train_epochs"),
     ),
 )
-_SAVES_NOTHING = compile_lazily(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
+_SAVES_NOTHING = frozenset(("save_strategy", "evaluation_only", "eval_only", "only_eval", "test_only"))
 
 
 @check(params=object_schema({"default": COUNT}))
 def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """What makes a training begin anew after each restart, in a job that allows restarts.
+    """A setting that makes each restart begin from scratch, in a job that allows restarts.
 
     Values: ``what``, ``restarts``.
     """
@@ -73,11 +73,11 @@ def restart_discards_progress(subject: Target, params: Mapping[str, Any]) -> Ite
             _restarts_of_torchrun(launch),
         )
         if by_controller is not None or by_torchrun is not None:
-            for placed, what in _by_options(job, launch):
+            for placed, what in _iter_fresh_start_options(job, launch):
                 allowed = by_controller or by_torchrun
                 yield from _hit(launch, placed.doc, placed.path, what, allowed)
         if by_controller is not None:
-            for place, what in _by_deletion(launch):
+            for place, what in _iter_deleting_commands(launch):
                 yield from _hit(launch, launch.group.doc, place, what, by_controller)
 
 
@@ -95,7 +95,7 @@ def _hit(
 def find_restarts(
     subject: Target, group: ReplicaGroup, default: int
 ) -> tuple[TracedDocument, Path, str] | None:
-    """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
+    """Return the path and description of the setting that restarts Pods of a type; None if nothing does."""
     job = subject.job
     by_job = count_retries(job, group)
     if by_job is not None:
@@ -115,7 +115,7 @@ def find_restarts(
 
 
 def _restarts_of_torchrun(launch: ContainerLaunch) -> tuple[TracedDocument, Path, str] | None:
-    """Where torchrun is told to start its processes again, and how often; None where it is not."""
+    """Return the path and number of restarts of torchrun; None if it has none."""
     facts = launch.torchrun
     if facts is None or not facts.max_restarts or "max_restarts" not in facts.value_origins:
         return None
@@ -127,26 +127,26 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"up to {number} times"
 
 
-def _by_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Placed, str]]:
-    """The options of the script that switch off that it goes on where it was."""
-    placed = list(of_program(job, launch))
+def _iter_fresh_start_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Placed, str]]:
+    """Yield the options of the script that disable resuming."""
+    placed = list(list_program_options(job, launch))
     options = [one.option for one in placed]
-    if any(_SAVES_NOTHING.fullmatch(one.last) and (one.value == "no" or one.is_on) for one in options):
+    if any(one.last in _SAVES_NOTHING and (one.value == "no" or one.is_on) for one in options):
         return
     yield from _saves_too_late(placed)
     if any(_RESUMES.fullmatch(one.last) and not one.is_off for one in options):
-        return  # it says itself from where it goes on
+        return  # it names the checkpoint from which it resumes
     for at, one in zip(placed, options, strict=True):
         if _OVERWRITES.fullmatch(one.last) and one.is_on:
             yield at, f"{one.name} disables the search for the last checkpoint"
         elif _RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
-            yield at, f"{_shown(one)} starts the training without a checkpoint"
+            yield at, f"{_format_option(one)} starts the training without a checkpoint"
         elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:
             yield at, f"{one.name} starts the training without a checkpoint"
 
 
 def _saves_too_late(placed: list[Placed]) -> Iterator[tuple[Placed, str]]:
-    """The interval of checkpoints, where the training ends before the first one is due."""
+    """Yield the interval of checkpoints if the training ends before the first one."""
     for interval_names, length_names in _INTERVALS:
         intervals = [one for one in placed if one.option.last in interval_names]
         lengths = [one for one in placed if one.option.last in length_names]
@@ -154,21 +154,21 @@ def _saves_too_late(placed: list[Placed]) -> Iterator[tuple[Placed, str]]:
             continue
         interval, length = intervals[0].option, lengths[0].option
         if interval.number is not None and length.number is not None and interval.number > length.number:
-            shown = f"{_shown(length)} ends before the first checkpoint of {_shown(interval)}"
+            shown = f"{_format_option(length)} ends before the first checkpoint of {_format_option(interval)}"
             yield intervals[0], shown
 
 
-def _shown(one: Given) -> str:
+def _format_option(one: Given) -> str:
     return f"{one.name}={one.value}" if one.value is not None else one.name
 
 
-def _by_deletion(launch: ContainerLaunch) -> Iterator[tuple[Path, str]]:
-    """The commands of the container that delete where the training writes."""
+def _iter_deleting_commands(launch: ContainerLaunch) -> Iterator[tuple[Path, str]]:
+    """Yield the commands of the container that delete output folders of the training."""
     outputs = written_paths(launch)
     for command, process in programs_of(launch.container) if outputs else ():
         if command is None or command.is_conditional or command.operator_before == "||":
             continue
-        for path in _deleted(process):
+        for path in _iter_deleted_folders(process):
             if any(output == path or output.startswith(f"{path}/") for output in outputs):
                 yield (
                     below(launch.path, process.place),
@@ -176,8 +176,8 @@ def _by_deletion(launch: ContainerLaunch) -> Iterator[tuple[Path, str]]:
                 )
 
 
-def _deleted(process: Process) -> list[str]:
-    """The folders that ``rm -r`` deletes; one whose content is deleted counts as well."""
+def _iter_deleted_folders(process: Process) -> list[str]:
+    """Return the folders that ``rm -r`` deletes or empties."""
     words = [word.text if word.is_known else "" for word in process.words[1:]]
     flags = [word for word in words if word.startswith("-")]
     is_recursive = any(flag == "--recursive" or (flag[1:2] != "-" and "r" in flag.lower()) for flag in flags)

@@ -1,4 +1,4 @@
-"""Replicas that need a main replica to meet, and elastic ones that do not count it.
+"""Replicas that need a main replica for their rendezvous, and elastic jobs that do not count it.
 
 Source: docs/evidence/training-operator.md#environment, #elastic-policy.
 """
@@ -15,7 +15,7 @@ from podplan.lint.analysis.launches import find_launches, is_single_process
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# Variables and options by which replicas learn where to meet.
+# Variables and options that state the address of the rendezvous.
 _VARIABLES = frozenset(("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT"))
 _OPTIONS = compile_lazily(
     r"--?(?:rdzv[-_]endpoint|master[-_]addr|main_process_ip|dist[-_]url|init[-_]method)\b"
@@ -24,7 +24,7 @@ _OPTIONS = compile_lazily(
 
 @check()
 def no_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several replicas without the main one, and without another address. Values: ``main``, ``pods``,
+    """Several replicas without the main one, and without a rendezvous address. Values: ``main``, ``pods``,
     ``reason``."""
     kind_spec, pods = find_kind_spec(target.job), target.job.pods
     if kind_spec is None or count_pods(target.job) < 2 or not kind_spec.main_replica_types:
@@ -58,7 +58,7 @@ def _states_address(pod: Mapping[str, Any]) -> bool:
 
 @check()
 def elastic_with_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An elastic policy beside the main replica, which it does not count. Value ``main``."""
+    """An elastic policy in a job with a main replica, which the policy does not count. Value ``main``."""
     kind_spec = find_kind_spec(target.job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     if "elasticPolicy" not in spec_of(target.job):

@@ -1,7 +1,8 @@
-"""The replica that decides over a job, and the container by which the controller recognises a replica.
+"""The replica that decides over a job, and the container name that the controller requires.
 
 Sources: docs/evidence/t9k-tensorflowtrainingjob.md#master,
-docs/evidence/t9k-xgboosttrainingjob.md#master-replica.
+docs/evidence/t9k-xgboosttrainingjob.md#master-replica,
+docs/evidence/training-operator.md#end-of-a-job.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
-from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs
+from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, has_trait
 from podplan.lint.analysis.training import get_preferred_container_name, list_written_containers
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-_PARAMETER_SERVER = "ps"
+_PARAMETER_SERVER, _WORKER = "ps", "Worker"
 
 
 @check()
@@ -34,14 +35,21 @@ def unrecognized_container(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 def no_deciding_replica(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """No replica of a type that decides over the job; value ``types``."""
     kind_spec, replica_specs = find_kind_spec(target.job), get_replica_specs(target.job)
-    main_types = kind_spec.main_replica_types if kind_spec is not None else ()
-    if replica_specs and not any(_has_replicas(one.data) and one.type in main_types for one in replica_specs):
-        yield Violation(replica_specs[0].path[:-1], {"types": " or ".join(main_types)})
+    if kind_spec is None or not replica_specs:
+        return
+    # Where the main types are not all that decide, worker 0 does so without them.
+    names = [*kind_spec.main_replica_types, *(one for one in kind_spec.known_replica_types if one == _WORKER)]
+    lower_names = [name.lower() for name in names]
+    deciding = [one for one in replica_specs if one.type.lower() in lower_names]
+    may_be_empty = has_trait(target.job, "succeeds-without-main")
+    if not any(may_be_empty or _has_replicas(one.data) for one in deciding):
+        types = f"{', '.join(names[:-1])} or {names[-1]}"
+        yield Violation(replica_specs[0].path[:-1], {"types": types})
 
 
 @check()
 def servers_without_chief(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Parameter servers and workers, of which the first decides over the job; value ``main``."""
+    """Parameter servers and workers without a chief, where worker 0 decides over the job; value ``main``."""
     kind_spec, replica_specs = find_kind_spec(target.job), get_replica_specs(target.job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     types = {one.type for one in replica_specs if _has_replicas(one.data)}

@@ -1,4 +1,4 @@
-"""Matrix instances of a profile: axes that nothing reads, shared outputs, shards that are left out."""
+"""Matrix instances of a profile: unread axes, shared outputs, missing shards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.profile_files import find_contributing_documents, find_own_document, iter_strings
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.shards import match_share
@@ -20,7 +20,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _READ_AXIS = compile_lazily(r"\bmatrix\s*(?:\.\s*(\w+)|\[\s*['\"]([^'\"]+)['\"]\s*\])?")
 _IDENTIFIERS = frozenset(("id", "index"))
-# What instances of one environment differ in: their command lines and variables.
+# Instances of one environment differ in command lines and variables.
 _OF_INSTANCE = frozenset(("name", "command", "args", "env", "config", "torchConfig", "launcher"))
 
 
@@ -31,7 +31,7 @@ class Axes:
         self.unread: set[str] | None = None
 
     def add(self, job: LoweredJob) -> None:
-        """One more variant; what one of them reads is read."""
+        """Add a variant; an axis that any variant reads is read."""
         if job.profile is None:
             return
         documents = find_contributing_documents(job.profile)
@@ -54,7 +54,7 @@ def _spec(doc: TracedDocument) -> Mapping[str, Any]:
 
 
 def _iter_read_axes(doc: TracedDocument) -> Iterator[str]:
-    """The axes that expressions of a document read; "" where they read the whole matrix."""
+    """Yield the axes that expressions of a document read; "" if they read the whole matrix."""
     for text in iter_strings(doc.data):
         if "${{" in text:
             yield from (match[1] or match[2] or "" for match in _READ_AXIS.finditer(text))
@@ -71,8 +71,8 @@ def unread_axis(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation(path, {"axis": name, "times": len(axes[name])}, at_key=True, doc=own)
 
 
-class Output(NamedTuple):
-    """An output of an instance: the option, and its place in the file of the profile."""
+class InstanceOutput(NamedTuple):
+    """An output of an instance: the option, and its path in the profile."""
 
     instance: str
     option: str
@@ -81,11 +81,11 @@ class Output(NamedTuple):
 
 
 class SharedOutputs:
-    """The folders on claims that instances write, and those that two of them write."""
+    """Collects the folders on claims that instances write, and those that two instances write."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str, str], Output] = {}
-        self.shared: dict[tuple[str, str], tuple[Output, str]] = {}
+        self._first: dict[tuple[str, str, str], InstanceOutput] = {}
+        self.shared: dict[tuple[str, str], tuple[InstanceOutput, str]] = {}
 
     def add(self, job: LoweredJob) -> None:
         """One more variant."""
@@ -101,7 +101,7 @@ class SharedOutputs:
                 if not claim or mount is None or "subPathExpr" in mount[1]:
                     continue
                 place = _find_own_place(job, launch, output.place)
-                found = Output(instance, output.name, output.path, place)
+                found = InstanceOutput(instance, output.name, output.path, place)
                 first = self._first.setdefault((shape, claim, output.path), found)
                 if first.instance != instance:
                     self.shared.setdefault((claim, output.path), (first, instance))
@@ -113,14 +113,14 @@ def _has_matrix(job: LoweredJob) -> bool:
 
 
 def _drop_instance(value: Any) -> Any:
-    """A CR without what instances of one environment differ in."""
+    """Return a CR without command lines and variables, in which instances of one environment differ."""
     if isinstance(value, dict):
         return {key: _drop_instance(inner) for key, inner in value.items() if key not in _OF_INSTANCE}
     return [_drop_instance(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _find_own_place(job: LoweredJob, launch: ContainerLaunch, place: Path) -> Path:
-    """Where the profile itself has what stands in a Pod; the matrix where another file has it."""
+    """Return the path in the profile of a value in a Pod; the matrix if another file states the value."""
     own = find_own_document(job.profile) if job.profile is not None else None
     sources = trace_to_source(launch.group.doc, tuple(place))
     found = max((source.path for source in sources if source.doc is own), key=len, default=())
@@ -138,7 +138,7 @@ def instances_share_output(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 
 class Shards:
-    """The shards that instances take, by what they are parts of."""
+    """Collects the shards that instances process, by the data that they are parts of."""
 
     def __init__(self) -> None:
         self.taken: dict[tuple[str, str, int], set[int]] = {}
@@ -150,7 +150,7 @@ class Shards:
             return
         shape = json.dumps(_drop_instance(job.cr.data), sort_keys=True)
         for launch, _ in trainings(job):
-            options = list(of_program(job, launch))
+            options = list(list_program_options(job, launch))
             for noun, index, count in match_share(options) if sum(g.replicas for g in job.pods) == 1 else ():
                 total = count.option.number or 0
                 key = (shape, f"{noun} of {count.option.name}", total)
@@ -161,7 +161,10 @@ class Shards:
 
 @check(keeper=Shards)
 def matrix_leaves_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Fewer instances than shards, or a shard that does not exist. Values: ``what``, ``taken``, ``total``."""
+    """Fewer instances than shards, or a shard number that does not exist.
+
+    Values: ``what``, ``taken``, ``total``.
+    """
     own, kept = find_own_document(target.doc), target.kept
     for (shape, what, total), taken in kept.taken.items():
         is_range = taken == set(range(max(taken) + 1))

@@ -1,4 +1,4 @@
-"""Where and by which name the processes of a job meet, as scripts and launchers are told on each Pod.
+"""Rendezvous addresses and ids that scripts and launchers of each Pod get, compared between Pods.
 
 Sources: https://docs.pytorch.org/docs/stable/distributed.html#tcp-initialization (all need one address),
 https://docs.pytorch.org/docs/stable/elastic/run.html (the rdzv_id is the same on all nodes).
@@ -20,7 +20,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
 )
 from podplan.lint.analysis.pod_hosts import is_loopback
-from podplan.lint.analysis.script_options import Given, of_program
+from podplan.lint.analysis.script_options import Given, list_program_options
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.script_counts import PADDLE_LAUNCHERS
@@ -41,7 +41,7 @@ _ADDRESSES = frozenset(
 _TCP = compile_lazily(r"tcp://(\[[^\]]+\]|[^:/]+)(?::\d+)?/?")
 _HOST = compile_lazily(r"(\[[^\]]+\]|[^:/]+)(?::\d+)?")
 _FILE = compile_lazily(r"file://(/[^?]*)(?:\?.*)?")
-# What differs from Pod to Pod. The Pods of a job start on one day.
+# Expansions that differ between Pods. All Pods of a job start on the same day.
 _DIFFERS = compile_lazily(
     r"\$\{?(?:RANDOM|HOSTNAME|POD_NAME|POD_UID|POD_IP|SRANDOM|BASHPID)\b|\$\((?:POD_NAME|POD_UID|POD_IP|HOSTNAME)\)"
     r"|(?:\$\(|`)\s*(?:hostname|uuidgen|openssl rand|cat /proc/sys/kernel/random|cat /etc/hostname)\b"
@@ -53,9 +53,9 @@ _DIFFERENT_FIELDS = ("metadata.name", "metadata.uid", "status.podIP", "status.po
 
 @check(aliases=("meeting-point-not-shared",))
 def rendezvous_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An address or a file that is another one in each Pod. Values: ``option``, ``value``, ``why``."""
+    """A rendezvous address or file that differs in each Pod. Values: ``option``, ``value``, ``why``."""
     for launch in _find_common_launches(target.job):
-        for option, doc, path in of_program(target.job, launch):
+        for option, doc, path in list_program_options(target.job, launch):
             value = option.value or ""
             why = ""
             if option.last in _METHODS:
@@ -69,7 +69,7 @@ def rendezvous_point_not_shared(target: Target, _: Mapping[str, Any]) -> Iterato
 
 
 def _find_common_launches(job: LoweredJob) -> list[ContainerLaunch]:
-    """The programs that run in each of several Pods, which reach each other."""
+    """Return the programs that run in each of several Pods that communicate."""
     is_alone = sum(group.replicas for group in job.pods) < 2 or has_isolated_replicas(job)
     if is_alone or is_mode_enabled(job, "debug"):
         return []
@@ -86,7 +86,7 @@ def _is_address_option(launch: ContainerLaunch, option: Given) -> bool:
 
 
 def _explain_method(launch: ContainerLaunch, value: str) -> str:
-    """Why the processes of several Pods do not meet by an init method; "" where they may."""
+    """Explain why an init method does not connect several Pods; "" if it may."""
     address, file = _TCP.fullmatch(value), _FILE.fullmatch(value)
     if address is not None and is_loopback(address[1]):
         return "is the Pod itself"
@@ -101,7 +101,7 @@ def _explain_method(launch: ContainerLaunch, value: str) -> str:
 
 @check()
 def rendezvous_id_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A rdzv_id that each Pod makes anew. Value: ``value``."""
+    """A rdzv_id that each Pod generates. Value: ``value``."""
     for launch in _find_common_launches(target.job):
         parsed = launch.torchrun
         if parsed is None or parsed.node_range is None or parsed.node_range[1] < 2:
@@ -118,7 +118,7 @@ def rendezvous_id_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _find_difference(text: str, launch: ContainerLaunch) -> str:
-    """What in a text differs from Pod to Pod, also by the variables that it refers to; "" for nothing."""
+    """Return the part of a text that differs between Pods, also through variables; "" if none does."""
     found = _DIFFERS.search(text)
     if found is not None:
         return found[0]

@@ -1,4 +1,4 @@
-"""Numbers of GPUs that a container does not have.
+"""GPU indices that a container does not have.
 
 Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables (an invalid index
 hides all that follow), https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/ (the device plugin
@@ -17,23 +17,24 @@ from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.launches import ContainerLaunch, assignment_place
 from podplan.lint.analysis.resources import count_accelerators
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.gpus import VISIBLE_DEVICES_VARIABLES, count_listed_devices
 from podplan.lint.checks.outputs import trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-_MAX_DIGITS = 4  # of the number of a device
+_MAX_DIGITS = 4  # digits of a device index
+_DEVICES = ("device", "devices", "accelerator")
 _DEVICE = compile_lazily(r"(?:cuda|gpu):(\d{1,3})")
 _NUMBERS = compile_lazily(r"\d{1,3}(?:,\s?\d{1,3})*")
-# Options whose value is one number or a list of them, and those that count unless there are several.
+# Options with an index or a list of them, and options where several values mean a list.
 _IDS = frozenset(("gpu_id", "gpu_ids", "device_id", "device_ids", "cuda_device", "cuda_visible_devices"))
 _LISTS = frozenset(("gpu", "gpus", "device", "devices"))
 
 
 @check()
 def missing_gpu_number(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A GPU by a number that its container does not have. Values: ``name``, ``number``, ``has``."""
+    """A GPU index that the container does not have. Values: ``name``, ``number``, ``has``."""
     seen = set[str]()
     for launch, where in trainings(target.job):
         amount = count_accelerators(where.container)
@@ -42,7 +43,7 @@ def missing_gpu_number(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         for doc, path, name, value in _iter_lists(target.job, launch, amount.resource):
             missing = _find_missing(value, amount.number)
             if len(path) > 2 and path[-3] == "env" and count_listed_devices(value) != amount.number:
-                continue  # visible-devices-count reports it
+                continue  # reported by visible-devices-count
             if missing and name not in seen:
                 seen.add(name)
                 has = f"GPU 0 to {amount.number - 1}" if amount.number > 1 else "GPU 0 only"
@@ -59,7 +60,7 @@ def missing_gpu_number(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 def _iter_lists(
     job: LoweredJob, launch: ContainerLaunch, resource: str
 ) -> Iterator[tuple[TracedDocument, Path, str, str]]:
-    """The GPUs that variables and options name, each with its place."""
+    """Yield the GPU lists in variables and options with their paths."""
     names = [name for name, of in VISIBLE_DEVICES_VARIABLES.items() if resource.startswith(of)]
     written = {
         get_text(entry, "name"): ((*launch.path, "env", at, "value"), get_text(entry, "value"))
@@ -72,12 +73,12 @@ def _iter_lists(
         elif set_by_shell := launch.invocation.variables.get(name):
             yield launch.group.doc, assignment_place(launch, name), name, set_by_shell
     is_narrowed = any(name in written or name in launch.invocation.variables for name in names)
-    for option, doc, path in of_program(job, launch):
+    for option, doc, path in list_program_options(job, launch):
         value = (option.value or "").strip("[]\"'")
-        device = _DEVICE.fullmatch(value)
-        if device is not None and option.last in ("device", "devices", "accelerator"):
+        device = _DEVICE.fullmatch(value) if option.last in _DEVICES else None
+        if device is not None:
             yield doc, path, option.name, device[1]
-        elif not is_narrowed and _NUMBERS.fullmatch(value) and _is_list(option.last, value):
+        elif not is_narrowed and _is_list(option.last, value) and _NUMBERS.fullmatch(value):
             yield doc, path, option.name, value
 
 
@@ -86,7 +87,7 @@ def _is_list(name: str, value: str) -> bool:
 
 
 def _find_missing(value: str, number: int) -> str:
-    """The first entry of a list that names no device of a container with so many; "" for none."""
+    """Return the first entry of a list that is no device of the container; "" for none."""
     entries = [word.strip() for word in value.split(",")]
     numbers = (word for word in entries if word.isdecimal() and len(word) <= _MAX_DIGITS)
     return next((word for word in numbers if int(word) >= number), "")

@@ -31,7 +31,7 @@ _HOOKS = ("postStart", "preStop")
 _PATH = compile_lazily(r"(?<![\w.$}:/*-])/[\w.@+-]+(?:/[\w.@+-]+)*(?![\w.@+/*$?{\[-])")
 _FILE = compile_lazily(r".*\.[A-Za-z]\w{0,9}")
 _TESTED = compile_lazily(r"-[efrsL]\s+[\"']?\Z")
-# Volumes whose content somebody wants, and what they are called.
+# Types of volumes with data, and their names in messages.
 _CONTENT = {
     "persistentVolumeClaim": "claimName",
     "configMap": "name",
@@ -43,7 +43,7 @@ _CONTENT = {
 
 @check()
 def not_executable_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A file of a ConfigMap or Secret that is started and is not executable.
+    """A file of a ConfigMap or Secret that is run and is not executable.
 
     Values: ``path``, ``kind``, ``volume``, ``mode``.
     """
@@ -74,9 +74,9 @@ def not_executable_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _iter_started_files(container: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
-    """The programs that a container starts by their path, also in its probes and hooks."""
+    """Yield the programs that a container starts by path, also in its probes and hooks."""
     programs = programs_of(container)
-    # A script may make it executable where it is writable, or copy it over itself.
+    # A script may make a writable file executable, or copy it.
     changes_modes = any(process.name in ("chmod", "install") for _, process in programs)
     for command, process in programs if not changes_modes else ():
         is_started = command is not None or bool(container.get("command"))
@@ -98,13 +98,13 @@ def _absolute(word: Word) -> Iterator[tuple[str, Path]]:
 
 
 def _below(path: str, mount: Mapping[str, Any]) -> str:
-    """A path below the folder of a mount."""
+    """Return the rest of a path below a mount."""
     return path.removeprefix(normpath(get_text(mount, "mountPath"))).lstrip("/")
 
 
 @check()
 def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A file that a container names below a volume whose items make others.
+    """A file path below a volume whose items create other files.
 
     Values: ``path``, ``volume``, ``files``.
     """
@@ -137,7 +137,7 @@ def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _find_listed_source(volume: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ConfigMap or Secret of a volume that lists its files; empty for another one."""
+    """Return the ConfigMap or Secret of a volume if the volume lists its files; empty otherwise."""
     sources = (get_mapping(volume, field) for field in _SOURCES)
     return next((source for source in sources if get_entries(source, "items")), {})
 
@@ -153,7 +153,7 @@ def volume_never_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     containers += [
         (("spec", "ephemeralContainers", at), one) for at, one in get_entries(spec, "ephemeralContainers")
     ]
-    # The run mode may leave init containers out.
+    # The run mode may drop init containers.
     written = [
         one
         for replica_spec in get_replica_specs(target.job)
@@ -186,7 +186,7 @@ def volume_never_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _find_missing_path(containers: list[tuple[Path, Mapping[str, Any]]], names: tuple[str, ...]) -> str:
-    """A path that a container names with the name of a volume in it, and that it does not mount."""
+    """Return a path of a container that contains the name of a volume, and is on no mount."""
     for _, container in containers:
         for _, text in list_texts(container):
             for found in _PATH.findall(text):

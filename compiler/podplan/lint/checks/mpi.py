@@ -1,4 +1,4 @@
-"""mpirun in the command lines of a job: variables of another release, hosts that it lacks, missing slots.
+"""mpirun in the command lines of a job: variables of another release, missing hosts, missing slots.
 
 Sources: docs/evidence/mpirun.md#variables-of-release-5, docs/evidence/mpirun.md#hosts,
 docs/evidence/mpirun.md#slots.
@@ -14,8 +14,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.launchers.horovodrun import HorovodrunCommand
-from podplan.launchers.mpirun import MpirunCommand, needs_two_dashes
+from podplan.launchers.commands import HorovodrunCommand, MpirunCommand
+from podplan.launchers.mpirun import needs_two_dashes
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import find_written_path, has_trait
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
@@ -23,7 +23,7 @@ from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
-# Open MPI 5 starts processes by PRRTE, which has parameters of its own.
+# Open MPI 5 starts processes with PRRTE, which has its own parameters.
 _OPEN_MPI_4_VARIABLE = compile_lazily(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")
 _REPLACEMENTS = {
     "OMPI_MCA_orte_default_hostfile": "PRTE_MCA_prte_default_hostfile",
@@ -32,16 +32,16 @@ _REPLACEMENTS = {
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
 _VERSION_PATTERN = compile_lazily(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
-_PRRTE_RELEASE = 5  # the first that starts processes by prted, not by orted
+_PRRTE_RELEASE = 5  # the first release that starts processes with prted instead of orted
 _HOSTFILE_PATH: Path = ("data", "hostfile")
 _SLOTS_PATH: Path = ("spec", "slotsPerWorker")
-_SLOTS_PATTERN = compile_lazily(r" slots=([0-9]+)\s*$")
-_HOSTFILE_VARIABLE = compile_lazily(
+SLOTS_PATTERN = compile_lazily(r" slots=([0-9]+)\s*$")
+HOSTFILE_VARIABLE = compile_lazily(
     r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE"
 )
 
 
-@check()
+@check(requires=("mpirun",))
 def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Variables that Open MPI 5 does not read; values ``name``, ``version``, ``instead``."""
     for launch, facts in _iter_mpirun_launches(target.job):
@@ -63,7 +63,7 @@ def openmpi5_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun",))
 def single_dash_option(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Options of one dash that Open MPI 5 does not know; values ``option``, ``version``, ``instead``."""
     for launch, facts in _iter_mpirun_launches(target.job):
@@ -75,9 +75,9 @@ def single_dash_option(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                 yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun",))
 def open_mpi_releases_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """mpirun of one major release, and hosts of another. Values: ``launcher``, ``daemon``, ``workers``."""
+    """mpirun and workers with different major releases. Values: ``launcher``, ``daemon``, ``workers``."""
     for launch, _facts in _iter_mpirun_launches(target.job):
         own = _read_major_release(launch.container)
         for group in target.job.pods:
@@ -98,7 +98,7 @@ def open_mpi_releases_differ(target: Target, _: Mapping[str, Any]) -> Iterator[V
 
 
 def _read_major_release(container: Mapping[str, Any]) -> int | None:
-    """The major release of Open MPI that the image of a container names."""
+    """Return the major release of Open MPI in the image of a container."""
     versions = _VERSION_PATTERN.findall(get_text(container, "image").lower())
     return int(versions[-1]) if versions else None
 
@@ -106,7 +106,7 @@ def _read_major_release(container: Mapping[str, Any]) -> int | None:
 def _find_ignored_hostfile(
     launch: ContainerLaunch, facts: MpirunCommand, version: str
 ) -> Iterator[Violation]:
-    """The hostfile of the controller, unless the command line or a variable of release 5 names one."""
+    """Yield the hostfile of the controller if neither the command line nor a release 5 variable names one."""
     name, variables = "OMPI_MCA_orte_default_hostfile", launch.invocation.variables
     has_hosts = bool(facts.hosts) or facts.hostfile is not None or not facts.command_line.is_certain
     if name in variables and _REPLACEMENTS[name] not in variables and not has_hosts:
@@ -115,9 +115,9 @@ def _find_ignored_hostfile(
         yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """mpirun that knows no hosts, beside Pods that wait for it; values ``launcher``, ``waiting``,
+    """mpirun without hosts, in a job with Pods that wait for it; values ``launcher``, ``waiting``,
     ``option``."""
     job = target.job
     for launch in find_launches(job):
@@ -136,16 +136,14 @@ def mpirun_without_hosts(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _has_hosts(launch: ContainerLaunch, facts: MpirunCommand | HorovodrunCommand) -> bool:
-    """Whether a line names hosts, or a variable that its launcher reads."""
+    """Whether a line or a variable that its launcher reads names hosts."""
     if isinstance(facts, HorovodrunCommand):
         return facts.has_hosts or bool(facts.errors)
     variables = launch.invocation.variables
-    return (
-        bool(facts.hosts) or facts.hostfile is not None or any(map(_HOSTFILE_VARIABLE.fullmatch, variables))
-    )
+    return bool(facts.hosts) or facts.hostfile is not None or any(map(HOSTFILE_VARIABLE.fullmatch, variables))
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes than the hosts have slots; values ``processes`` and ``slots``."""
     for launch in find_launches(target.job):
@@ -184,7 +182,7 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 def _find_missing_slots(
     job: LoweredJob, launch: ContainerLaunch, facts: MpirunCommand
 ) -> Iterator[Violation]:
-    """More processes than slots in the hostfile of the controller."""
+    """Find more processes than slots in the hostfile of the controller."""
     slot_count = _count_hostfile_slots(job)
     is_that_file = facts.hostfile in (None, launch.invocation.variables.get("OMPI_MCA_orte_default_hostfile"))
     if slot_count is None or facts.processes is None or job.cr is None or not is_that_file:
@@ -199,19 +197,24 @@ def _find_missing_slots(
 
 @cache_latest
 def _count_hostfile_slots(job: LoweredJob) -> int | None:
-    """The slots in the hostfile of the controller; None without one in the form of Open MPI."""
+    """Return the slots in the hostfile of the controller; None if it has no Open MPI syntax."""
+    lines = [(SLOTS_PATTERN.search(line), replicas) for line, replicas in read_hostfile(job)]
+    is_complete = bool(lines) and all(match for match, _ in lines)
+    return sum(int(match[1]) * replicas for match, replicas in lines if match) if is_complete else None
+
+
+def read_hostfile(job: LoweredJob) -> list[tuple[str, int]]:
+    """Return the lines of the hostfile of the controller, each with the number of replicas that have it."""
     for group in job.groups:
         listing = group.doc.replica_texts.get(_HOSTFILE_PATH)
         if isinstance(listing, Listing):
-            counts = [
-                (_SLOTS_PATTERN.search(piece.line.text_at(piece.start)), piece.replicas)
+            return [
+                (piece.line.text_at(piece.start), piece.replicas)
                 if isinstance(piece, RepeatedLine)
-                else (_SLOTS_PATTERN.search(str(piece)), 1)
+                else (str(piece), 1)
                 for piece in listing.pieces
             ]
-            is_complete = bool(counts) and all(match for match, _ in counts)
-            return sum(int(match[1]) * count for match, count in counts if match) if is_complete else None
-    return None
+    return []
 
 
 def _iter_mpirun_launches(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, MpirunCommand]]:
@@ -223,7 +226,7 @@ def _iter_mpirun_launches(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Mp
 
 @cache_latest
 def _count_sshd_pods(job: LoweredJob) -> int:
-    """How many Pods run sshd."""
+    """Return how many Pods run sshd."""
     return sum(group.replicas for group in job.pods if _runs_sshd(group))
 
 

@@ -1,4 +1,4 @@
-"""mpirun of Open MPI as root, which takes an option or two variables.
+"""mpirun of Open MPI as root, which needs an option or two variables.
 
 Both variables have to be 1.
 Source: https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html#running-as-root.
@@ -10,19 +10,22 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.words import EnvVariables
 from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-_PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
+_PREFIXES = ("OMPI", "PRTE")  # the second belongs to PRRTE, which starts processes in Open MPI 5
 
 
-@check()
+@check(requires=("mpirun",))
 def mpirun_as_root(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """One of the two variables without the other, or another value than 1. Values: ``what``, ``name``."""
+    """One of the two variables without the other, or with a value other than 1.
+
+    Values: ``what``, ``name``.
+    """
     for launch in find_launches(subject.job):
         facts = launch.invocation.parsed
         if (
@@ -50,7 +53,7 @@ def mpirun_as_root(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]
                 yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun",))
 def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun of Open MPI in a container that runs as root, and nothing that allows it. No values."""
     spec = get_mapping(subject.job.cr.data, "spec") if subject.job.cr is not None else {}
@@ -60,7 +63,7 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
         facts, variables = launch.invocation.parsed, launch.invocation.variables
         if not isinstance(facts, MpirunCommand) or not facts.command_line.is_certain or facts.errors:
             continue
-        if launch.invocation.started_by:  # started by another mpirun, which is wrong in itself
+        if launch.invocation.started_by:  # started by another mpirun, which mpirun-in-mpirun reports
             continue
         is_allowed = "allow_run_as_root" in facts.command_line.options or any(
             name.endswith(("_ALLOW_RUN_AS_ROOT", "_ALLOW_RUN_AS_ROOT_CONFIRM")) for name in variables
@@ -71,7 +74,7 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _is_root(job: LoweredJob, launch: ContainerLaunch) -> bool:
-    """Whether a container runs as root: by its user, or by the home directory that the ssh keys are in."""
+    """Whether a container runs as root: by its user, or by the home directory with the ssh keys."""
     if has_trait(job, "mpirun-by-controller") and "sshAuthMountPath" not in get_mapping(spec_of(job), "ssh"):
         return _may_be_root(launch)
     own = get_mapping(launch.container, "securityContext")
@@ -79,28 +82,28 @@ def _is_root(job: LoweredJob, launch: ContainerLaunch) -> bool:
     return bool({**pod, **own}.get("runAsUser") == 0)
 
 
-class Fault(NamedTuple):
-    """What is wrong with two variables, the one that says so, and the one to set."""
+class VariableError(NamedTuple):
+    """An error of the two variables: its text, the variable at which to report it, and the one to set."""
 
     what: str
     place: str
     name: str
 
 
-def _fault(pair: tuple[str, str], variables: EnvVariables) -> Fault | None:
-    """What is wrong with a pair of which not both are 1; None where neither is set."""
+def _fault(pair: tuple[str, str], variables: EnvVariables) -> VariableError | None:
+    """Return the error of a pair of variables of which not both are 1; None if neither is set."""
     given = [name for name in pair if name in variables]
     for name in given:
         if variables[name] not in (None, "1"):
-            return Fault(f'{name} is "{variables[name]}", but only 1 counts', name, name)
+            return VariableError(f'{name} is "{variables[name]}", but only 1 counts', name, name)
     if not given:
         return None
     missing = pair[1] if given[0] == pair[0] else pair[0]
-    return Fault(f"{given[0]} is set but {missing} is not", given[0], missing)
+    return VariableError(f"{given[0]} is set but {missing} is not", given[0], missing)
 
 
 def _may_be_root(launch: ContainerLaunch) -> bool:
-    """Whether the container runs as root as far as the Pod tells: it does not name another user."""
+    """Whether the container may run as root: the Pod names no other user."""
     own = get_mapping(launch.container, "securityContext")
     pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
     context = {**pod, **own}

@@ -1,4 +1,4 @@
-"""Workers that mpirun cannot reach: without sshd, or ended, where it starts processes by kubectl exec.
+"""Workers that mpirun cannot reach: without sshd, or already ended for kubectl exec.
 
 Sources: docs/evidence/mpi-operator.md#pods, docs/evidence/training-operator.md#objects-of-mpijob.
 """
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_texts
+from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.discovery import find_programs
-from podplan.launchers.mpirun import MpirunCommand
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import find_kind_spec, has_trait, spec_of
 from podplan.lint.analysis.launches import find_launches
@@ -19,11 +19,11 @@ from podplan.lint.checks.registration import check
 from podplan.lint.checks.waits import waits_for_others
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# Programs of which it is known that they start no sshd. A script, or a program of the image, may.
+# Programs that are known to start no sshd. A script, or a program of the image, may start it.
 _OTHER_PROGRAMS = frozenset(("mpirun", "mpiexec", "horovodrun", "python", "torchrun"))
-_WAITING_PROGRAMS = ("sleep", "tail")
+WAITING_PROGRAMS = ("sleep", "tail")
 _AT_STARTUP = "AtStartup"
-# With ssh and without: what the controller starts, what follows, and what to write.
+# With and without ssh: the command of the controller, the effect, and the fix.
 _EFFECTS = {
     True: {
         "own": "sshd",
@@ -44,27 +44,27 @@ _WAITING_COMMAND = compile_lazily(
 
 @check()
 def worker_without_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A command of workers that replaces that of the controller.
+    """A command of workers that replaces the command of the controller.
 
     Values: ``type``, ``program``, ``own`` (what the controller starts), ``effect``, ``instead``.
     """
     has_ssh = has_trait(target.job, "ssh")
-    for group in _iter_worker_groups(target.job):
+    for group in iter_worker_groups(target.job):
         containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
         index = group.training_container_index or 0
         container = containers.get(index)
         if container is None or starts_sshd(container):
             continue
-        program = _find_other_program(container)
-        if program and (has_ssh or program not in _WAITING_PROGRAMS):
+        program = find_other_program(container)
+        if program and (has_ssh or program not in WAITING_PROGRAMS):
             field = "command" if container.get("command") else "args"
             values = {"type": group.replica_type, "program": program, **_EFFECTS[has_ssh]}
             path = ("spec", "containers", index, field)
             yield Violation(path, values, doc=group.doc, group=group)
 
 
-def _find_other_program(container: Mapping[str, Any]) -> str:
-    """The last program of a container that certainly starts no sshd; "" where another one may."""
+def find_other_program(container: Mapping[str, Any]) -> str:
+    """Return the last program of a container that certainly starts no sshd; "" if any may."""
     programs = [
         "python" if one.launcher == "python" else one.program_word.base_name
         for one in find_programs(container).invocations
@@ -77,8 +77,8 @@ def _find_other_program(container: Mapping[str, Any]) -> str:
     return programs[-1] if all(name in _OTHER_PROGRAMS for name in programs) else ""
 
 
-def _iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
-    """The Pods of the replica types that do not decide over the job."""
+def iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
+    """Yield the Pods of the replica types that do not decide over the job."""
     kind_spec = find_kind_spec(job)
     main_types = kind_spec.main_replica_types if kind_spec is not None else ()
     return (group for group in job.pods if group.replica_type not in main_types)
@@ -86,11 +86,11 @@ def _iter_worker_groups(job: LoweredJob) -> Iterator[Any]:
 
 @check()
 def launcher_has_one_try(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A launcher that is created with the workers and may fail only once. Values: none."""
+    """A launcher that starts with the workers and may fail only once. Values: none."""
     spec = spec_of(target.job)
     limit = get_mapping(spec, "runPolicy").get("backoffLimit")
     waits = spec.get("launcherCreationPolicy", _AT_STARTUP) != _AT_STARTUP or spec.get("runLauncherAsWorker")
-    if limit != 0 or isinstance(limit, bool) or waits or not any(_iter_worker_groups(target.job)):
+    if limit != 0 or isinstance(limit, bool) or waits or not any(iter_worker_groups(target.job)):
         return
     for launch in find_launches(target.job):
         pod = get_mapping(launch.group.doc.data, "spec")

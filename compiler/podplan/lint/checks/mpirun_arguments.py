@@ -1,4 +1,4 @@
-"""Options of mpirun that hide a failure, that a controller gives already, or that its library does not have.
+"""Options of mpirun that hide a failure, that the controller sets already, or that its library lacks.
 
 Sources: docs/evidence/mpirun.md#recovery, docs/evidence/t9k-mpijob.md#options-of-mpirun,
 docs/evidence/mpirun.md#options.
@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
-from podplan.launchers.mpirun import MpirunCommand, parse_line, select_grammars
+from podplan.launchers.commands import MpirunCommand
+from podplan.launchers.mpirun import parse_line, select_grammars
 from podplan.launchers.mpirun_options import GRAMMARS, OPEN_MPI_5
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
@@ -28,7 +29,7 @@ _RECOVERY_OPTIONS = ("enable_recovery", "max_restarts")
 _HOSTS_OPTIONS = {"hostfile": "the hosts", "host": "the hosts"}
 
 
-@check()
+@check(requires=("mpirun",))
 def recovery_hides_failure(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Recovery, with which mpirun of release 4 returns 0 although a process failed. Value ``option``."""
     for launch, facts in _iter_lines(target.job):
@@ -46,9 +47,9 @@ def recovery_hides_failure(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
             yield Violation(path, {"option": given[0].flag.text}, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun",))
 def option_of_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Options that the controller gives already. Values ``option``, ``what``."""
+    """Options that the controller sets already. Values ``option``, ``what``."""
     for launch, facts in _iter_lines(target.job):
         if not has_trait(target.job, "mpirun-by-controller"):
             return
@@ -66,7 +67,7 @@ def option_of_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             yield Violation(path, values, doc=launch.group.doc, group=launch.group)
 
 
-@check()
+@check(requires=("mpirun",))
 def options_of_other_implementation(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A line for another MPI library than the CR states. Values ``option``, ``given``, ``stated``."""
     spec = spec_of(target.job)

@@ -1,4 +1,4 @@
-"""Variables of a container that mpirun does not hand on to the other hosts."""
+"""Variables of a container that mpirun does not forward to other hosts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_texts
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import MpirunCommand
 from podplan.lint.analysis.jobs import has_trait
 from podplan.lint.analysis.launches import find_invocations
 from podplan.lint.analysis.ssh_names import is_exported_automatically
@@ -15,11 +15,11 @@ from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.
+# Options that only the mpirun of Open MPI has; MPICH and Intel MPI forward every variable.
 _OPEN_MPI_OPTIONS = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})
 _MAX_SHOWN = 3
 _REFERENCE_PATTERN = compile_lazily(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
-# What libraries read in each process, whatever else reads it.
+# Variables that libraries read in each process.
 _LIBRARY_VARIABLE = compile_lazily(
     r"(?:NCCL|RCCL|UCX|FI|GLOO|TORCH|CUDA|HF|HUGGINGFACE|TRANSFORMERS|WANDB|MLFLOW|OMP|MKL|LD|XLA|TF)_|PYTHON|"
     r"(?i:https?_proxy|no_proxy)$"
@@ -53,9 +53,9 @@ def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _find_referenced_variables(container: Mapping[str, Any]) -> frozenset[str]:
-    """Variables that the command line replaces, as a host list, and those that these are made of.
+    """Return variables that the command line expands, such as a host list, and those that they refer to.
 
-    Nothing says that a process reads one of them as well.
+    The processes need not read them.
     """
     values = {name: entry.get("value") for _, name, entry in iter_env(container)}
     pending = [text for key in ("command", "args") for _, text in get_texts(container, key)]
@@ -70,7 +70,7 @@ def _find_referenced_variables(container: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _starts_remote_processes(facts: MpirunCommand, has_hostfile: bool) -> bool:
-    """Whether Open MPI is told of other hosts."""
+    """Whether the line or its variables name other hosts."""
     has_hosts = has_hostfile or bool(facts.hostfile) or len(facts.hosts) > 1
     options = facts.command_line.options
     exports_variables = any(option.flag.text == "-x" for option in options.values())

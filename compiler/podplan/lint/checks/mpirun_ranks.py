@@ -13,7 +13,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, gives_several_gpus
@@ -32,7 +32,7 @@ _MPS_VARIABLE = compile_lazily(r"(?:\w+_)?MPS(?:_\w+)?")
 class _RankCount(NamedTuple):
     """The processes that mpirun starts: ``processes`` in all and ``per_worker``; None if unknown.
 
-    ``places`` is how many processes the workers have slots for. ``path`` states how many are on each worker:
+    ``places`` is the number of slots of the workers. ``path`` states the processes of each worker:
     an option if ``has_option``, else a field of the CR.
     """
 
@@ -48,13 +48,13 @@ class _RankCount(NamedTuple):
     path: Path
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Two numbers of processes that contradict each other. Values ``processes``, ``places``."""
     for count in _iter_rank_counts(target.job):
         if count.processes is None or not count.per_worker:
             continue
-        # Fewer than slots are meant where a process has more than one GPU, or none.
+        # Fewer processes than slots are intended if a process has several GPUs, or none.
         is_less = count.processes < count.places and (count.has_option or _uses_one_gpu(count))
         if is_less or (count.processes > count.places and count.has_option):
             hosts = format_count(count.places // count.per_worker, "host")
@@ -67,7 +67,7 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation(path, values, doc=group.doc, group=group)
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def fewer_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer processes on each worker than GPUs. Values ``processes``, ``gpus``."""
     for count in _iter_rank_counts(target.job):
@@ -75,7 +75,7 @@ def fewer_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             yield _build_violation(count)
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes on each worker than GPUs. Values ``processes``, ``gpus``."""
     for count in _iter_rank_counts(target.job):
@@ -90,7 +90,7 @@ def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _shares_gpus(count: _RankCount) -> bool:
-    """Whether processes share GPUs on purpose: more processes than places are asked for, or NVIDIA MPS."""
+    """Whether processes share GPUs on purpose: by oversubscription or by NVIDIA MPS."""
     options = count.launch.invocation.options.items()
     if any("oversubscribe" in f"{name} {option.value}".lower() for name, option in options):
         return True
@@ -112,12 +112,12 @@ def _build_violation(count: _RankCount) -> Violation:
 
 
 def _fills_workers(count: _RankCount) -> bool:
-    """Whether the line starts as many processes on a worker as it takes."""
+    """Whether the line starts as many processes on a worker as it has slots."""
     return count.processes is None or count.processes >= (count.per_worker or 0)
 
 
 def _uses_one_gpu(count: _RankCount) -> bool:
-    """Whether a process uses one GPU, as far as its program tells."""
+    """Whether a process uses one GPU, according to its program."""
     words = count.facts.program_words
     if not words or not _GPU_PROGRAM.fullmatch(words[0].base_name):
         return False
@@ -125,11 +125,11 @@ def _uses_one_gpu(count: _RankCount) -> bool:
 
 
 def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
-    """The only line of mpirun of a job, with the workers that have GPUs."""
+    """Yield the only mpirun line of a job with its workers with GPUs."""
     if is_mode_enabled(job, "debug") or job.cr is None:
         return
     if has_trait(job, "host-by-index") and not read_hostfile(job):
-        return  # no controller tells mpirun of other hosts
+        return  # no controller names other hosts
     launches = [(launch, facts) for launch in find_launches(job) if (facts := launch.mpirun) is not None]
     if len(launches) != 1 or launches[0][0].invocation.is_conditional:
         return
@@ -198,7 +198,7 @@ class _PerWorkerOption(NamedTuple):
 
 
 def _find_per_worker_option(facts: MpirunCommand) -> _PerWorkerOption | None:
-    """The option that says how many processes each worker takes."""
+    """Return the option with the number of processes per worker."""
     options = facts.command_line.options
     if facts.per_node is not None:
         return _PerWorkerOption(facts.per_node, options["per_node"].word)

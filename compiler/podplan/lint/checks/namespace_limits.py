@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
+from podplan.lint.analysis.features import CLUSTER
 from podplan.lint.analysis.jobs import namespace_of
 from podplan.lint.analysis.resources import format_amount
 from podplan.lint.checks.registration import check
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from podplan.cluster.namespace_limits import Excess
 
 
-@check()
+@check(requires=(CLUSTER,))
 def outside_limit_range(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that a LimitRange of its namespace does not allow. Values: ``reason``."""
     cluster, namespace = target.job.cluster, namespace_of(target.job)
@@ -36,7 +37,7 @@ def outside_limit_range(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         yield Violation(path, {"reason": _explain_range(excess)}, related=related)
 
 
-@check()
+@check(requires=(CLUSTER,))
 def over_resource_quota(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods that a ResourceQuota of the namespace does not allow. Values: ``reason``, ``quota``."""
     job, namespace = target.job, namespace_of(target.job)

@@ -1,4 +1,4 @@
-"""How Pods of a job reach each other: host network, service meshes, RDMA, and what NCCL is told."""
+"""Network of a job: host network, DNS, service meshes, RDMA, and settings of NCCL."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.namespaces import find_labels
 from podplan.lint.target import LoweredJob, Target, Violation
 
-RDMA_RESOURCE = compile_lazily(
-    r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa"
-)
+_RDMA_WORDS = ("hca", "roce", "rdma", "mlnx", "infiniband", "ib_")
 # Its nodes come without a limit on locked memory (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
 EFA = "vpc.amazonaws.com/efa"
 EPHEMERAL_PORTS = range(32768, 61000)
@@ -49,9 +47,9 @@ SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})
 
 @check()
 def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods in the network of the node whose ports exclude each other there. Values: ``why``, ``instead``.
+    """Pods in the host network whose ports conflict on a node. Values: ``why``, ``instead``.
 
-    The scheduler keeps Pods apart that declare the same port, and knows nothing of other ports.
+    The scheduler separates Pods that declare the same port, but ignores undeclared ports.
     """
     group, job = target.group, target.job
     spec = get_mapping(target.data, "spec")
@@ -85,7 +83,7 @@ def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[V
 
 
 def _needs_port_22(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether a Pod runs sshd at its default port, which the command of a user may change."""
+    """Whether a Pod runs sshd on its default port, which a command in the CR may change."""
     if not has_trait(job, "ssh") or not has_trait(job, "mpirun-by-user"):
         return has_trait(job, "ssh")
     return any(
@@ -95,7 +93,7 @@ def _needs_port_22(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 def _list_declared_ports(spec: Mapping[str, Any]) -> list[str]:
-    """The ports that the containers of a Pod declare, each once."""
+    """Return the distinct ports that the containers of a Pod declare."""
     ports = (
         port.get("containerPort")
         for _, container in get_entries(spec, "containers")
@@ -127,7 +125,7 @@ def _count_host_network_pods(job: LoweredJob) -> int:
 def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Pod that cannot resolve the names of Services.
 
-    Values: ``what`` is so, ``service``, one of the names that are not found, and the policy ``instead``.
+    Values: ``what`` (the cause), ``service`` (a name that is not found), ``instead`` (the policy to set).
     """
     group, job = target.group, target.job
     spec = get_mapping(target.data, "spec")
@@ -148,7 +146,7 @@ def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def target_port_of_headless_service(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A port of a headless Service with another port behind it. Values: ``port``, ``target``."""
+    """A port of a headless Service with a different targetPort. Values: ``port``, ``target``."""
     group, spec = target.group, get_mapping(target.data, "spec")
     if group is None or target.job.cr is None or spec.get("clusterIP") != "None":
         return
@@ -162,7 +160,7 @@ def target_port_of_headless_service(target: Target, _params: Mapping[str, Any]) 
 
 
 def _find_port_number(job: LoweredJob, role: str, name: str) -> int | None:
-    """The number of the port that a container of a replica type declares under a name."""
+    """Return the number of a named port in the containers of a replica type."""
     for group in job.pods:
         for _, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
             for _, port in get_entries(container, "ports"):
@@ -173,7 +171,7 @@ def _find_port_number(job: LoweredJob, role: str, name: str) -> int | None:
 
 @check()
 def ephemeral_port(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A rendezvous port among those that the kernel gives to outgoing connections. Values: ``port``."""
+    """A rendezvous port in the range that the kernel uses for outgoing connections. Values: ``port``."""
     for number, variable in get_entries(target.data, "env"):
         if get_text(variable, "name") == "MASTER_PORT":
             yield from _iter_ephemeral_port(get_text(variable, "value"), ("env", number, "value"))
@@ -188,7 +186,7 @@ def ephemeral_port(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _find_in_other_args(target: Target, port: str) -> Violation | None:
-    """A port where otherArgs of a DeepSpeedJob say it; the command of the Pod has it from there."""
+    """Return the path of a port in otherArgs of a DeepSpeedJob, from where the Pod command takes it."""
     cr = target.job.cr
     words = list(get_texts(get_mapping(spec_of(target.job), "config"), "otherArgs"))
     for value, number in iter_word_option_values(words, PORT_OPTION):
@@ -204,7 +202,7 @@ def _iter_ephemeral_port(value: str, path: Path, replacement: Violation | None =
 
 @check()
 def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods of a job that a service mesh puts a proxy into. Values: ``why``, ``pods``."""
+    """Pods of a job that get a proxy of a service mesh. Values: ``why``, ``pods``."""
     group, job = target.group, target.job
     if group is None or job.cr is None or has_trait(job, "servers"):
         return
@@ -236,7 +234,7 @@ def mesh_sidecar(target: Target, _params: Mapping[str, Any]) -> Iterator[Violati
 def rdma_without_ipc_lock(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``.
 
-    Hardware classes of the inventory that have the device and do not list IPC_LOCK say that it is not needed.
+    Hardware classes with the device and without IPC_LOCK state that it is not needed.
     """
     device = find_rdma_device(target.data)
     if device is None or _is_privileged(target.data) or "IPC_LOCK" in _find_added_capabilities(target.data):
@@ -257,7 +255,7 @@ def rdma_without_ipc_lock(target: Target, _params: Mapping[str, Any]) -> Iterato
 
 @check()
 def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """IPC_LOCK for a process that does not run as root, which it then does not get. Values: ``user``."""
+    """IPC_LOCK for a non-root process, which does not get it. Values: ``user``."""
     context = get_mapping(target.data, "securityContext")
     pod_context = get_mapping(get_mapping(target.doc.data, "spec"), "securityContext")
     user = context.get("runAsUser", pod_context.get("runAsUser"))
@@ -271,7 +269,7 @@ def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterato
 
 @check()
 def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
+    """NCCL_IB_DISABLE in a container with an RDMA device. Values: ``resource``."""
     device = find_rdma_device(target.data)
     for number, variable in get_entries(target.data, "env"):
         if (
@@ -285,7 +283,7 @@ def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """NCCL or Gloo told to use an interface of the node by a Pod with a network of its own.
+    """NCCL or Gloo set to an interface of the node, in a Pod with its own network.
 
     Values: ``name``, ``value``.
     """
@@ -311,16 +309,23 @@ def rdma_on_single_pod(target: Target, _params: Mapping[str, Any]) -> Iterator[V
         return
     for resource in list_resources(group):
         path = place_of(group, resource)
-        if RDMA_RESOURCE.fullmatch(resource) and path is not None:
+        if is_rdma_resource(resource) and path is not None:
             yield Violation(path, {"resource": resource}, at_key=True, report_at_selector=True)
 
 
+def is_rdma_resource(name: str) -> bool:
+    """Whether a resource is an RDMA device, as its vendor or its name says."""
+    vendor, _, device = name.partition("/")
+    is_named = vendor == "rdma" or any(word in device for word in _RDMA_WORDS)
+    return name == EFA or bool(vendor and device and is_named)
+
+
 def find_rdma_device(container: Mapping[str, Any]) -> tuple[str, Path] | None:
-    """An RDMA device that a container asks for, and its place below it."""
+    """Return an RDMA device that a container requests, and its path in the container."""
     container_resources = get_mapping(container, "resources")
     for section_name in ("limits", "requests"):
         for resource, amount in get_mapping(container_resources, section_name).items():
-            if RDMA_RESOURCE.fullmatch(resource) and amount not in (0, "0"):
+            if is_rdma_resource(resource) and amount not in (0, "0"):
                 return resource, ("resources", section_name, resource)
     return None
 

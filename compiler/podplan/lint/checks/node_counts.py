@@ -1,4 +1,4 @@
-"""How many nodes a launcher waits for, beside how many Pods the job has.
+"""The number of nodes that a launcher waits for, compared with the Pods of the job.
 
 Sources: docs/evidence/torchrun.md#node-count, docs/evidence/deepspeed-launcher.md#number-of-nodes.
 """
@@ -15,9 +15,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_texts
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.deepspeed import DEFAULT_HOSTFILE, DeepSpeedCommand
-from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.commands import DEFAULT_HOSTFILE, AccelerateCommand, DeepSpeedCommand, TorchrunCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, list_replica_places
 from podplan.lint.analysis.launches import (
@@ -27,7 +25,7 @@ from podplan.lint.analysis.launches import (
     find_option_path,
     get_last_index,
 )
-from podplan.lint.analysis.pod_hosts import of_other_job
+from podplan.lint.analysis.pod_hosts import find_job_of_host
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
@@ -35,12 +33,12 @@ from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
-# Options by which a line of torchrun takes part in a training of several nodes.
+# Options with which a torchrun line joins a training of several nodes.
 _MEETING_OPTIONS = frozenset(("master_addr", "rdzv_endpoint", "node_rank", "machine_rank", "main_process_ip"))
 
 
 class NodeCountRange(NamedTuple):
-    """The fewest and the most nodes of a line, and the word that says so (None: nothing does)."""
+    """The minimum and maximum number of nodes of a line, and the word with them (None for a default)."""
 
     minimum: int
     maximum: int
@@ -57,7 +55,7 @@ class NodeCountRange(NamedTuple):
 
 @check()
 def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several nodes, but not as many as there are Pods. Values: ``by``, ``nodes``, ``pods``."""
+    """Several nodes, but another number than Pods. Values: ``by``, ``nodes``, ``pods``."""
     job = target.job
     launch_counts = _find_launch_node_counts(job)
     pod_count = sum(launch.group.replicas for launch, _ in launch_counts)
@@ -98,7 +96,7 @@ def _count_job_pods(job: LoweredJob, launch: ContainerLaunch) -> tuple[int, ...]
 
 @cache_latest
 def _count_nodes_by_host(job: LoweredJob) -> dict[str | None, int]:
-    """The Pods with a line for several nodes by the host where they meet; empty where no Jobs create them."""
+    """Count the Pods of multi-node lines by rendezvous host; empty if no Jobs create them."""
     counts: dict[str | None, int] = {}
     for launch, node_count in _find_launch_node_counts(job):
         if node_count.maximum > 1 and find_pod_jobs(job, launch.group) is not None:
@@ -124,11 +122,11 @@ def _joins_other_job(job: LoweredJob, launch: ContainerLaunch) -> bool:
     rank = facts.command_line.options.get("node_rank")
     written = value_at(launch.container, rank.word.path) if rank is not None else "$"
     is_single = sum(group.replicas for group in job.pods) == 1 and "$" not in str(written)
-    return is_single or bool(facts.host and of_other_job(job, facts.host))
+    return is_single or bool(facts.host and find_job_of_host(job, facts.host))
 
 
 def _waits_for_turn(job: LoweredJob, launch: ContainerLaunch, node_count: NodeCountRange) -> bool:
-    """Whether the nodes are all Pods of a Job, of which some start only when others have ended."""
+    """Whether the nodes are the Pods of a Job that runs some of them only after others have ended."""
     pod_jobs = find_pod_jobs(job, launch.group)
     return pod_jobs is not None and pod_jobs.runs_in_turns and node_count.minimum <= pod_jobs.completions
 
@@ -156,7 +154,7 @@ def nodes_in_turns(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check(params=object_schema({"default": COUNT}))
 def retries_of_nodes(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Fewer retries of a Job than a failure takes that ends all its nodes. Values: ``by``, ``nodes``,
+    """Fewer retries of a Job than a failure of all its nodes uses. Values: ``by``, ``nodes``,
     ``retries``, ``said``."""
     job = target.job
     for launch, node_count in _find_launch_node_counts(job):
@@ -184,7 +182,7 @@ def retries_of_nodes(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _restarts_processes(launch: ContainerLaunch) -> bool:
-    """Whether the launcher starts the processes again when another node has failed, as far as is known."""
+    """Whether the launcher restarts the processes when another node has failed."""
     return launch.torchrun is not None and launch.torchrun.max_restarts != 0
 
 
@@ -227,12 +225,12 @@ def independent_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _find_launch_node_counts(job: LoweredJob) -> list[tuple[ContainerLaunch, NodeCountRange]]:
-    """The lines that tell a number of nodes, and always run."""
+    """Return the command lines that state a number of nodes and always run."""
     if is_mode_enabled(job, "debug"):
         return []
     launch_counts = []
     for launch in find_launches(job):
-        # The controller gives the numbers itself where it runs torchrun.
+        # A controller that runs torchrun sets the numbers itself.
         if is_launched_by_torchrun(job) and not (launch.torchrun is not None and launch.torchrun.standalone):
             continue
         node_count = _find_node_count(launch)
@@ -243,7 +241,7 @@ def _find_launch_node_counts(job: LoweredJob) -> list[tuple[ContainerLaunch, Nod
         ):
             launch_counts.append((launch, node_count))
     groups = {id(launch.group) for launch, _ in launch_counts}
-    # Two trainings in one container, one after the other: nobody knows which of them is for all Pods.
+    # Two consecutive trainings in one container: it is unknown which of them is for all Pods.
     return launch_counts if len(groups) == len(launch_counts) else []
 
 
@@ -265,14 +263,14 @@ def _find_node_count(launch: ContainerLaunch) -> NodeCountRange | None:
     ):
         return NodeCountRange(
             1, 1, None
-        )  # deepspeed then starts processes of this Pod only, whatever --num_nodes says
+        )  # deepspeed then starts processes in this Pod only and ignores --num_nodes
     return None
 
 
 def _lacks_hostfile(launch: ContainerLaunch, facts: DeepSpeedCommand) -> bool:
-    """Whether deepspeed finds no hostfile, since nothing of the Pod can have put one there: it stays local.
+    """Whether deepspeed finds no hostfile, because nothing in the Pod can create one, and stays local.
 
-    Asked for several nodes it refuses instead, and nothing trains.
+    With several nodes requested it fails instead, and nothing trains.
     """
     folder = re.compile(rf"(?<![\w.]){re.escape(DEFAULT_HOSTFILE.rpartition('/')[0])}(?![\w-])")
     spec = get_mapping(launch.group.doc.data, "spec")
@@ -281,7 +279,7 @@ def _lacks_hostfile(launch: ContainerLaunch, facts: DeepSpeedCommand) -> bool:
 
 
 def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) -> str:
-    """What a launcher is told of its nodes."""
+    """Describe the nodes in the options of a launcher."""
     if launch.torchrun is not None and launch.torchrun.standalone:
         return "--standalone"
     if isinstance(launch.invocation.parsed, DeepSpeedCommand):
@@ -292,9 +290,9 @@ def _describe_node_count(launch: ContainerLaunch, node_count: NodeCountRange) ->
 
 
 def _count_equal_pods(job: LoweredJob, launch: ContainerLaunch) -> int:
-    """How many Pods seem to train together: those of a group, but of one Job where each has its own work.
+    """Count the Pods that appear to train together: of a group, or of one Job if each Job has its own work.
 
-    The Jobs of a group train together if the line names a host or a rank; Pods that take turns never do.
+    The Jobs of a group train together if the line names a host or a rank; consecutive Pods never do.
     """
     pod_jobs = find_pod_jobs(job, launch.group)
     if pod_jobs is None:
@@ -306,7 +304,7 @@ def _count_equal_pods(job: LoweredJob, launch: ContainerLaunch) -> int:
 
 
 def _varies_by_replica(launch: ContainerLaunch) -> bool:
-    """Whether the replicas get different words or variables: then each has work of its own."""
+    """Whether the replicas get different words or variables: then each has its own work."""
     varies = launch.group.doc.replica_texts
     if any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items()):
         return True

@@ -1,4 +1,4 @@
-"""Node selectors and required node affinity that no node can meet together.
+"""Node selectors and required node affinity that no node can satisfy together.
 
 nodeSelector and required node affinity must both hold; the terms of the affinity are alternatives, and the
 expressions of a term must all hold
@@ -24,7 +24,7 @@ _PRESENT = ("In", "Exists", "Gt", "Lt")
 
 
 class Requirement(NamedTuple):
-    """What a node label or field must be, and where the Pod says so."""
+    """A requirement on a node label or field, and its path in the Pod."""
 
     key: str
     operator: str
@@ -32,7 +32,7 @@ class Requirement(NamedTuple):
     path: Path
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         if self.path[:2] == _SELECTOR:
             return f"nodeSelector requires {names.format_value(self.values[0])}"
         listed = ", ".join(names.format_value(value) for value in self.values[:3])
@@ -40,29 +40,29 @@ class Requirement(NamedTuple):
         return f"the required node affinity requires {self.operator} {listed}{more}".rstrip()
 
 
-class Conflict(NamedTuple):
+class RequirementConflict(NamedTuple):
     """Two requirements that exclude each other."""
 
     first: Requirement
     second: Requirement
 
 
-@check()
+@check(requires=("affinity",))
 def contradictory_node_selection(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Requirements on nodes that exclude each other. Values: ``key``, ``first``, ``second``."""
     spec = get_mapping(subject.data, "spec")
     conflicts = []
     for term in _terms(spec):
-        conflict = _conflict([*_selected(spec), *term])
+        conflict = _conflict([*_list_selector_requirements(spec), *term])
         if conflict is None:
             return
         conflicts.append(conflict)
     for first, second in conflicts[:1]:
-        values = {"key": second.key, "first": first.shown, "second": second.shown}
-        yield Violation(second.path, values, related=[(subject.doc, first.path, first.shown)])
+        values = {"key": second.key, "first": first.description, "second": second.description}
+        yield Violation(second.path, values, related=[(subject.doc, first.path, first.description)])
 
 
-def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
+def _list_selector_requirements(spec: Mapping[str, Any]) -> list[Requirement]:
     selector = get_mapping(spec, "nodeSelector")
     return [
         Requirement(key, "In", (value,), (*_SELECTOR, key))
@@ -72,7 +72,7 @@ def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
 
 
 def _terms(spec: Mapping[str, Any]) -> Iterator[list[Requirement]]:
-    """The requirements of each term; an empty term selects no node and is left out."""
+    """Yield the requirements of each term; an empty term selects no node and is skipped."""
     affinity = get_mapping(get_mapping(spec, "affinity"), "nodeAffinity")
     required = get_mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     for number, term in get_entries(required, "nodeSelectorTerms"):
@@ -90,20 +90,20 @@ def _terms(spec: Mapping[str, Any]) -> Iterator[list[Requirement]]:
             yield expressions
 
 
-def _conflict(requirements: Sequence[Requirement]) -> Conflict | None:
-    """The first two requirements on one label that no value meets."""
+def _conflict(requirements: Sequence[Requirement]) -> RequirementConflict | None:
+    """Return the first two requirements on one label that no value satisfies."""
     by_key: dict[str, list[Requirement]] = {}
     for requirement in requirements:
         earlier = by_key.setdefault(requirement.key, [])
         for one in earlier:
             if _exclude(one, requirement):
-                return Conflict(one, requirement)
+                return RequirementConflict(one, requirement)
         earlier.append(requirement)
     return None
 
 
 def _exclude(one: Requirement, other: Requirement) -> bool:
-    """Whether no node meets both requirements on a label."""
+    """Whether no node satisfies both requirements on a label."""
     if "DoesNotExist" in (one.operator, other.operator):
         return one.operator in _PRESENT or other.operator in _PRESENT
     for first, second in ((one, other), (other, one)):

@@ -1,4 +1,4 @@
-"""Pods against the nodes of the inventory: whether one fits, and what it leaves of a node."""
+"""Pods and the nodes of the inventory: whether a Pod fits, and which resources remain unused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from podplan.lint.analysis.inventory import (
     get_entry,
     iter_node_groups_with,
 )
-from podplan.lint.analysis.jobs import count_gpus, find_gpu_path, find_replica_places, is_mode_enabled
+from podplan.lint.analysis.jobs import (
+    count_gpus,
+    find_gpu_path,
+    find_replica_places,
+    format_list,
+    is_mode_enabled,
+)
 from podplan.lint.analysis.resources import (
     count_accelerators,
     find_resource_path,
@@ -33,10 +39,10 @@ GPUS_OF_A_SERVER = 8
 
 @check()
 def pod_beyond_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod that asks for more of something than the largest node that may run it has.
+    """A Pod that requests more of a resource than the largest allowed node has.
 
-    Values: ``resource``, ``needs``, ``most``, ``node``. What no node of the inventory has is left to
-    unknown-device, and Pods that the nodes with their devices keep away to no-node-admits.
+    Values: ``resource``, ``needs``, ``most``, ``node``. Devices that no node has are reported by
+    unknown-device, and Pods that no node with their devices admits by no-node-admits.
     """
     group, job = target.group, target.job
     if group is None:
@@ -65,7 +71,7 @@ def pod_beyond_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _find_node_groups_with_devices(job: LoweredJob, group: ReplicaGroup) -> list[str]:
-    """The node groups that a Pod may run on and that have its devices, as far as the inventory says."""
+    """Return the node groups that a Pod may run on and that have its devices, according to the inventory."""
     devices = [resource for resource in list_resources(group) if "/" in resource]
     allowed, _ = find_eligible_node_groups(job, get_mapping(group.doc.data, "spec"))
     return [name for name in allowed if all(get_allocatable(job, name, device) != 0 for device in devices)]
@@ -73,7 +79,7 @@ def _find_node_groups_with_devices(job: LoweredJob, group: ReplicaGroup) -> list
 
 @check()
 def no_node_admits(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod that no node of the inventory with its GPUs may run: labels, affinity or taints keep it away.
+    """A Pod that labels, affinity or taints exclude from all nodes of the inventory with its GPUs.
 
     Values: ``resource``, ``obstacle``.
     """
@@ -91,7 +97,7 @@ def no_node_admits(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _restrict_inventory(job: LoweredJob, names: set[str]) -> LoweredJob:
-    """The job with an inventory that has some of the node groups only."""
+    """Return the job with an inventory of some node groups only."""
     assert job.inventory is not None
     data = job.inventory.data
     spec = get_mapping(data, "spec")
@@ -120,10 +126,10 @@ def gpu_fragments_node(target: Target, _params: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def gpu_share_exceeded(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod with some of the GPUs of a node that takes more than their share of its cpu or memory.
+    """A Pod with a part of a node's GPUs and more than the same part of its cpu or memory.
 
     Values: ``resource``, ``needs``, ``share``, ``gpus``, ``on_node``, ``node``, ``idle``: the GPUs of a node
-    that nobody can use beside such Pods.
+    that remain unused next to such Pods.
     """
     for group, node, on_node in _iter_best_nodes(target):
         gpu_count = count_gpus(group)
@@ -157,22 +163,22 @@ def gpu_share_exceeded(target: Target, _params: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def replicas_beyond_nodes(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """More Pods of a type that run together than all nodes hold, even when they are empty.
+    """More Pods of a type that run together than fit on all nodes, even empty ones.
 
     Values: ``pods``, ``role``, ``room``.
     """
     job, replica_places = target.job, find_replica_places(target.job)
-    by_role: dict[str, list[ReplicaGroup]] = {}
-    for each in job.pods:
-        by_role.setdefault(each.replica_type, []).append(each)
-    for replica_type, groups_of_type in by_role.items():
-        pod_count, group = sum(one.replicas for one in groups_of_type), groups_of_type[0]
+    for groups in _group_by_shape(job):
+        pod_count = sum(one.replicas for one in groups)
+        group = max(groups, key=lambda one: one.replicas)
+        replica_type = group.replica_type
         capacities = _find_capacities(job, group)
         capacity = sum(capacities.values())
         path_of_gpus = find_gpu_path(group)
         if pod_count < 2 or not capacity or path_of_gpus is None or pod_count <= capacity:
             continue
-        values = {"pods": pod_count, "role": replica_type, "room": capacity}
+        types = format_list(list(dict.fromkeys(one.replica_type for one in groups)))
+        values = {"pods": pod_count, "role": types, "room": capacity}
         related = _list_node_count_places(job, capacities)
         if replica_type in replica_places:
             doc, path, _ = replica_places[replica_type]
@@ -185,10 +191,23 @@ def replicas_beyond_nodes(target: Target, _params: Mapping[str, Any]) -> Iterato
             )
 
 
+def _group_by_shape(job: LoweredJob) -> list[list[ReplicaGroup]]:
+    """The Pods by replica type; types whose Pods are equal for the nodes are together."""
+    by_type: dict[str, list[ReplicaGroup]] = {}
+    for each in job.pods:
+        by_type.setdefault(each.replica_type, []).append(each)
+    by_shape: dict[tuple[Any, ...], list[ReplicaGroup]] = {}
+    for groups in by_type.values():
+        requests = {name: get_effective_request(groups[0], name) for name in list_resources(groups[0])}
+        shape = (*sorted(requests.items()), *_find_capacities(job, groups[0]).items())
+        by_shape.setdefault(shape, []).extend(groups)
+    return list(by_shape.values())
+
+
 def _list_node_count_places(
     job: LoweredJob, capacities: Mapping[str, int]
 ) -> list[tuple[TracedDocument, Path, str]]:
-    """Where the inventory says how many nodes there are, with the Pods that they have room for."""
+    """Return the paths of node counts in the inventory, with the number of Pods that fit there."""
     if job.inventory is None:
         return []
     return [
@@ -198,7 +217,7 @@ def _list_node_count_places(
 
 
 def _find_capacities(job: LoweredJob, group: ReplicaGroup) -> dict[str, int]:
-    """How many Pods of a group the nodes hold that may run them, if any; {} where that is unknown."""
+    """Return how many Pods of a group fit on each allowed node group; {} if that is unknown."""
     allowed, _ = find_eligible_node_groups(job, get_mapping(group.doc.data, "spec"))
     capacities: dict[str, int] = {}
     for name in allowed:
@@ -216,7 +235,7 @@ def _find_capacities(job: LoweredJob, group: ReplicaGroup) -> dict[str, int]:
 
 
 def _iter_best_nodes(target: Target) -> Iterator[tuple[ReplicaGroup, str, int]]:
-    """The Pod with the node group that suits it best, by name and number of GPUs."""
+    """Yield the Pod with its best node group, by name and number of GPUs."""
     group, job = target.group, target.job
     if group is None or not count_gpus(group):
         return
@@ -229,13 +248,13 @@ def _iter_best_nodes(target: Target) -> Iterator[tuple[ReplicaGroup, str, int]]:
         name: size for name, size in sizes.items() if name in allowed and _fits_empty_node(job, group, name)
     }
     if fitting:
-        # The group with least left over is where a good scheduler puts it.
+        # A good scheduler uses the group where the least remains.
         name = min(fitting, key=lambda one: (fitting[one] % count_gpus(group), fitting[one]))
         yield group, name, fitting[name]
 
 
 def _fits_empty_node(job: LoweredJob, group: ReplicaGroup, node: str) -> bool:
-    """Whether an empty node holds a Pod; what the inventory does not say is enough."""
+    """Whether a Pod fits on an empty node; a resource that the inventory does not state is enough."""
     requests = {resource: get_effective_request(group, resource) for resource in list_resources(group)}
     return all(
         amount <= have
@@ -256,9 +275,9 @@ def _list_node_places(job: LoweredJob, node: str, resource: str) -> list[tuple[T
     ]
 
 
-@check()
+@check(requires=("nodeName",))
 def named_node_too_small(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods that name one node, which cannot have as many GPUs as they ask for together.
+    """Pods pinned to one node that together request more GPUs than it can have.
 
     Values: ``pods``, ``gpus``, ``node``, ``most``, ``said``: by whom that is known.
     """
@@ -280,7 +299,7 @@ def named_node_too_small(subject: Target, _params: Mapping[str, Any]) -> Iterato
 
 
 def most_on_a_node(job: LoweredJob, resource: str) -> tuple[int, str]:
-    """How many devices of a kind a node has at most, and who says so; 0 where that is not known."""
+    """Return the maximum number of devices of a node, and the source of it; 0 if it is not known."""
     most = max((amount for _, amount in iter_node_groups_with(job, resource)), default=0)
     if most:
         return most // quantities.UNITS_PER_ONE, "nodes of the inventory have"

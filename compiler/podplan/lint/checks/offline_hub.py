@@ -1,4 +1,4 @@
-"""Hugging Face libraries in offline mode: those with an empty cache, and downloads in it.
+"""Hugging Face libraries in offline mode: with an empty cache, or with downloads.
 
 Sources: https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables,
 https://huggingface.co/docs/transformers/installation#offline-mode.
@@ -13,17 +13,19 @@ from podplan.core.findings import below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_text, get_texts
+from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
-from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
+from podplan.lint.checks.outputs import ContainerPath, mount_of, named_values, trainings, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 _HUB_PROGRAMS = frozenset(("huggingface-cli", "hf"))
-_TRUE = frozenset(("1", "on", "yes", "true"))
-# The variable that counts, then those that it is made of, each with the path below it.
+TRUE = frozenset(("1", "on", "yes", "true"))
+# The variable with precedence, then those from which its default derives, with the path below.
 _OLD_CACHES = {"HF_DATASETS_OFFLINE": "HF_DATASETS_CACHE"}
 _CACHES = (
     ("HF_HUB_CACHE", ""),
@@ -32,6 +34,8 @@ _CACHES = (
     ("XDG_CACHE_HOME", "/huggingface/hub"),
     ("HOME", "/.cache/huggingface/hub"),
 )
+# The variables that name the cache of models, the one that counts first.
+HUB_CACHES = ("TRANSFORMERS_CACHE", *(name for name, _ in _CACHES[:3]))
 _ROOT_CACHE = "/root/.cache/huggingface/hub"
 _OF_DATASETS = compile_lazily(r"(?:\w+[_-])?datasets?(?:[_-](?:name|path|id|repo))?")
 _OF_MODELS = compile_lazily(
@@ -53,7 +57,7 @@ def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[
         values = _variables(where.container)
         if any(get_entries(where.container, "envFrom")):
             continue
-        offline = next((name for name in _OFFLINE if values.get(name, ("", 0))[0].lower() in _TRUE), None)
+        offline = next((name for name in OFFLINE if values.get(name, ("", 0))[0].lower() in TRUE), None)
         if offline is None or any(name in ("cache_dir", "cache-dir") for name, _, _ in named_values(launch)):
             continue
         cache = _cache(values, _OLD_CACHES.get(offline, "TRANSFORMERS_CACHE"))
@@ -87,27 +91,35 @@ def download_in_offline_mode(subject: Target, _params: Mapping[str, Any]) -> Ite
     """A download from the hub in a container in offline mode. Values: ``value``, ``command``."""
     for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
         for base, container in (*list_init_containers(group), *list_containers(group)):
-            value, at = _variables(container).get(_OFFLINE[0], ("", 0))
+            value, at = _variables(container).get(OFFLINE[0], ("", 0))
             texts = [text for key in ("command", "args") for _, text in get_texts(container, key)]
-            if value.lower() not in _TRUE or any(_OFFLINE[0] in text for text in texts):
+            if value.lower() not in TRUE or any(OFFLINE[0] in text for text in texts):
                 continue
             for _command, process in programs_of(container):
                 words = [word.text for word in process.words[:2]]
                 if process.name in _HUB_PROGRAMS and words[1:] == ["download"]:
-                    values = {"value": f"{_OFFLINE[0]}={value}", "command": f"{process.name} download"}
+                    values = {"value": f"{OFFLINE[0]}={value}", "command": f"{process.name} download"}
                     related = [(group.doc, below(base, process.place), "the download")]
                     place = (*base, "env", at, "value")
                     yield Violation(place, values, related, doc=group.doc, group=group)
                     break
 
 
+def find_hub_id(launch: ContainerLaunch) -> Word | None:
+    """The word by which a training names a model or a dataset of the hub."""
+    for name, value, word in named_values(launch):
+        if (_OF_MODELS.fullmatch(name) or _OF_DATASETS.fullmatch(name)) and _is_hub_id(value):
+            return word
+    return None
+
+
 def _variables(container: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
-    """The variables with a literal value, each with its index."""
+    """Return the variables with a literal value and their index."""
     return {get_text(one, "name"): (get_text(one, "value"), at) for at, one in get_entries(container, "env")}
 
 
 def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
-    """The folder where models are looked for; that of root where nothing says another."""
+    """Return the folder of the model cache; by default the one of root."""
     for name, subfolder in ((older, ""), *_CACHES):
         folder = values.get(name, ("", 0))[0]
         if folder:
@@ -115,8 +127,8 @@ def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
     return _ROOT_CACHE
 
 
-def _is_filled(where: Where, volume: str, folder: str) -> bool:
-    """Whether something may put files into a volume before the training looks for them."""
+def _is_filled(where: ContainerPath, volume: str, folder: str) -> bool:
+    """Whether something may write files to a volume before the training reads them."""
     others = [*list_init_containers(where.group), *list_containers(where.group)]
     is_shared = any(
         get_text(mount, "name") == volume

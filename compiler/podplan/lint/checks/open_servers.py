@@ -1,4 +1,4 @@
-"""Servers that let everybody in who reaches the Pod, and secrets that a script prints.
+"""Servers without authentication, and secrets that a script prints.
 
 Sources: https://jupyter-server.readthedocs.io/en/latest/operators/security.html,
 https://coder.com/docs/code-server/guide, https://redis.io/docs/latest/operate/oss_and_stack/management/security/,
@@ -20,7 +20,7 @@ from podplan.lint.analysis.processes import process_of, programs_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-_JUPYTER = compile_lazily(r"jupyter(?:-(?:lab|notebook|server|nbclassic))?")
+_JUPYTER = frozenset(("jupyter", "jupyter-lab", "jupyter-notebook", "jupyter-server", "jupyter-nbclassic"))
 _JUPYTER_TOKEN = compile_lazily(r"--(?:ServerApp|NotebookApp|IdentityProvider|LabApp)\.token=(.*)")
 _JUPYTER_PASSWORD = compile_lazily(
     r"--(?:(?:ServerApp|NotebookApp|LabApp)\.password|PasswordIdentityProvider\.hashed_password)=(.*)"
@@ -32,7 +32,7 @@ _QUOTES = "'\""
 
 @check()
 def server_without_login(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A server that runs code for everybody; values ``program`` and ``what`` opens it."""
+    """A server that runs code without authentication; values ``program`` and ``what`` disables it."""
     variables = {get_text(entry, "name"): (at, entry) for at, entry in get_entries(subject.data, "env")}
     for _command, process in programs_of(subject.data):
         found = _find_opening(process, variables)
@@ -44,10 +44,10 @@ def server_without_login(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
 def _find_opening(
     process: Process, variables: Mapping[str, tuple[int, Mapping[str, Any]]]
 ) -> tuple[str, Path] | None:
-    """What lets everybody into a server, and where it is written; None where somebody has to log in."""
+    """Return the setting that disables authentication, and its path; None if a login is required."""
     words, name = process.words, process.name
     texts = [word.text for word in words]
-    if _JUPYTER.fullmatch(name):
+    if name in _JUPYTER:
         return _find_open_jupyter(words, variables) if _listens_everywhere(texts) else None
     if name == "code-server" and _listens_everywhere(texts):
         place = _find_option(words, "--auth", ("none",))
@@ -87,7 +87,7 @@ def _find_open_jupyter(
 
 
 def _listens_everywhere(texts: Sequence[str]) -> bool:
-    """Whether the last address that a server is given is that of all interfaces."""
+    """Whether the last address option of a server means all interfaces."""
     addresses = []
     for text, following in zip(texts, [*texts[1:], ""], strict=True):
         option = _ADDRESS.fullmatch(text)
@@ -97,7 +97,7 @@ def _listens_everywhere(texts: Sequence[str]) -> bool:
 
 
 def _find_option(words: tuple[Word, ...], name: str, values: tuple[str, ...]) -> Path | None:
-    """Where an option has one of some values; "" stands for none."""
+    """Return the path of an option with one of some values; "" stands for no value."""
     for at, word in enumerate(words):
         written, equals, value = word.text.partition("=")
         if written != name:
@@ -108,7 +108,7 @@ def _find_option(words: tuple[Word, ...], name: str, values: tuple[str, ...]) ->
     return None
 
 
-# What shows all variables, and what keeps most of it back.
+# Commands that print all variables, and filters that remove most of them.
 _FILTERS = frozenset(
     ("grep", "egrep", "sed", "awk", "cut", "wc", "sha256sum", "md5sum", "xargs", "head", "while")
 )
@@ -116,8 +116,8 @@ _ENVIRON_FILE = compile_lazily(r"/proc/(?:self|1|\$\$)/environ")
 _ENVIRON_IN_PYTHON = compile_lazily(r"print\(\s*(?:dict\()?os\.environ\s*\)")
 
 
-class Shown(NamedTuple):
-    """A command that prints variables: how it is written, and its place."""
+class PrintingCommand(NamedTuple):
+    """A command that prints variables: its text and its path."""
 
     text: str
     place: Path
@@ -143,14 +143,14 @@ def environment_in_log(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         return
 
 
-def _iter_prints(process: Process, secrets: frozenset[str]) -> Iterator[Shown]:
+def _iter_prints(process: Process, secrets: frozenset[str]) -> Iterator[PrintingCommand]:
     if process.string is None:
         if _prints_variables(process.words, process.wrappers, secrets):
-            yield Shown(_show(process.words, process.wrappers), process.place or ("command",))
+            yield PrintingCommand(_show(process.words, process.wrappers), process.place or ("command",))
         return
     string = process.string
 
-    def visit(nodes: Sequence[Node]) -> Iterator[Shown]:
+    def visit(nodes: Sequence[Node]) -> Iterator[PrintingCommand]:
         for at, node in enumerate(nodes):
             if isinstance(node, Block):
                 if node.kind != "function":
@@ -172,7 +172,9 @@ def _iter_prints(process: Process, secrets: frozenset[str]) -> Iterator[Shown]:
                 and not _goes_to_file(node)
                 and _prints_variables(inner.words, inner.wrappers, secrets)
             ):
-                yield Shown(_show(inner.words, inner.wrappers), string.placed(node.words[0]).place)
+                yield PrintingCommand(
+                    _show(inner.words, inner.wrappers), string.place_word(node.words[0]).place
+                )
 
     yield from visit(string.nodes)
 

@@ -1,4 +1,4 @@
-"""Where a training writes: places that are deleted with the Pod, and places where nothing can be written.
+"""Output folders of a training: on volumes that are deleted with the Pod, or that are read-only.
 
 Sources: https://kubernetes.io/docs/concepts/storage/volumes/#emptydir,
 https://kubernetes.io/docs/concepts/storage/volumes/#read-only-mounts. Which options name an output is known
@@ -25,7 +25,7 @@ from podplan.lint.analysis.resources import find_training_container, list_contai
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# Names of options and variables in lower case with underscores, without what stands before the last dot.
+# Names of options and variables in lower case with underscores, without the part before the last dot.
 _PLACE = r"(?:dir|path|folder|root|directory)"
 _WRITTEN = compile_lazily(
     rf"(?:\w+_)?(?:out|outputs?|save|export|results?)(?:_{_PLACE})?|outdir|savedir"
@@ -45,23 +45,23 @@ _READING_SCRIPT = compile_lazily(
 _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|onnx|npz|h5|pkl|tar|gz|ya?ml|json|txt|py|model)")
 _OPTION = compile_lazily(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
 _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
-# What copies an output elsewhere.
+# Programs that copy output elsewhere.
 _UPLOADS = compile_lazily(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
 _ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
 _STARTED_BY_OTHERS = ("mpirun", "horovodrun")
-_READERS = ("tensorboard",)  # with --logdir, from which they read
+_READERS = ("tensorboard",)  # with --logdir, their input
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
 _INTO_ALL = ("tee", "touch")
 _INTO_OPTION = {"wget": ("-O", "-P"), "curl": ("-o", "--output"), "unzip": ("-d",)}
-# Commands that leave a folder as it is, or only make it.
+# Commands that do not change the content of a folder, or only create it.
 _NO_COPY = ("mkdir", "cd", "chmod", "chown", "echo", "export", "ls", "rm", "set", "touch", "test", "[", "tee")
-# Variables by which programs reach a storage elsewhere.
+# Variables with which programs access remote storage.
 _STORAGE = compile_lazily(r"AWS_|S3_|OSS_|OBS_|COS_|MINIO_|AZURE_|MLFLOW_|GOOGLE_APPLICATION_CREDENTIALS")
 _PATH = compile_lazily(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
-DEEPEST = 20  # folders of a path that others are compared with
+DEEPEST = 20  # parent folders of a path that are compared
 
 
-class Where(NamedTuple):
+class ContainerPath(NamedTuple):
     """A container of a Pod, and its path there."""
 
     group: ReplicaGroup
@@ -69,10 +69,10 @@ class Where(NamedTuple):
     container: Mapping[str, Any]
 
 
-class Output(NamedTuple):
-    """A path that a command names: the option or variable that does, and the place of the value in the Pod.
+class TrainingOutput(NamedTuple):
+    """A path in a command: the option or variable that names it, and the path of its value in the Pod.
 
-    ``kind`` is "output" for what is surely written, "log", or "checkpoint" for what may also be read.
+    ``kind`` is "output" if it is certainly written, "log", or "checkpoint" if it may also be read.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Output(NamedTuple):
 
 @check()
 def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
+    """Output on a volume that is deleted with the Pod. Values: ``name``, ``path``, ``what`` is there."""
     for launch, where in trainings(subject.job):
         named = outputs_of(launch, where)
         outputs = [
@@ -98,7 +98,7 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
         ]
         if not outputs or _uploads(launch):
             continue
-        copied = _copied(launch)
+        copied = _find_copied_paths(launch)
         for output in outputs:
             what = _goes_with_pod(where, output.path)
             if what and not copied.has(output.path):
@@ -108,21 +108,27 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 @check(aliases=("output-on-read-only",))
 def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
+    """Output to a read-only folder. Values: ``by``, ``path``, and ``what`` (the read-only part)."""
     for launch, where in trainings(subject.job):
         outputs = outputs_of(launch, where)
         for output in outputs:
             if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
-                yield from _refused(where, output.name, output.path, output.place, launch.group)
+                yield from _iter_read_only_violations(
+                    where, output.name, output.path, output.place, launch.group
+                )
     for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
         for base, container in (*list_init_containers(group), *list_containers(group)):
             for _, process in programs_of(container):
                 for path in _targets(process):
-                    where = Where(group, base, container)
-                    yield from _refused(where, process.name, path, below(base, process.place), group)
+                    where = ContainerPath(group, base, container)
+                    yield from _iter_read_only_violations(
+                        where, process.name, path, below(base, process.place), group
+                    )
 
 
-def _refused(where: Where, by: str, path: str, place: Path, group: ReplicaGroup) -> Iterator[Violation]:
+def _iter_read_only_violations(
+    where: ContainerPath, by: str, path: str, place: Path, group: ReplicaGroup
+) -> Iterator[Violation]:
     found = _read_only(where, path)
     if found is not None:
         related = [(where.group.doc, found[1], found[0])]
@@ -131,18 +137,18 @@ def _refused(where: Where, by: str, path: str, place: Path, group: ReplicaGroup)
         )
 
 
-def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Where]]:
-    """The programs that train, each with the container that it trains in."""
+def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:
+    """Yield the programs that train, each with its container."""
     if is_mode_enabled(job, "debug"):
         return
     worker = next((group for group in job.pods if group.replica_type == "worker"), None)
     for launch in find_launches(job):
-        where = Where(launch.group, launch.path, launch.container)
+        where = ContainerPath(launch.group, launch.path, launch.container)
         if has_trait(job, "launcher-replica"):
             found = find_training_container(worker) if worker is not None else None
             if worker is None or found is None:
                 continue
-            where = Where(worker, *found)
+            where = ContainerPath(worker, *found)
         if launch.invocation.program_word.base_name in _READERS:
             continue
         if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.started_by:
@@ -150,37 +156,37 @@ def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, Where]]:
 
 
 def written_paths(launch: ContainerLaunch) -> frozenset[str]:
-    """The paths that the options and variables of a training name as its output or its checkpoints."""
-    outputs = outputs_of(launch, Where(launch.group, launch.path, launch.container))
+    """Return the output and checkpoint paths in the options and variables of a training."""
+    outputs = outputs_of(launch, ContainerPath(launch.group, launch.path, launch.container))
     return frozenset(output.path for output in outputs if output.kind != "log")
 
 
-def outputs_of(launch: ContainerLaunch, where: Where) -> list[Output]:
-    """The outputs that the words of a program and the variables of its container name."""
+def outputs_of(launch: ContainerLaunch, where: ContainerPath) -> list[TrainingOutput]:
+    """Return the outputs in the words of a program and the variables of its container."""
     outputs = []
     for name, value, word in named_values(launch):
         path = _absolute(name, value, where.container)
         kind = _kind(name) if path else ""
         if kind:
-            outputs.append(Output(name, path, launch.locate_word(word), kind))
+            outputs.append(TrainingOutput(name, path, launch.locate_word(word), kind))
     for at, entry in get_entries(where.container, "env"):
         name = get_text(entry, "name")
         path = _absolute(name, get_text(entry, "value"), where.container)
         if path and name.isupper() and _VARIABLE.fullmatch(name.lower()):
             kind = "output" if _WRITTEN.fullmatch(name.lower()) else "checkpoint"
-            outputs.append(Output(name, path, (*where.base, "env", at, "value"), kind))
+            outputs.append(TrainingOutput(name, path, (*where.base, "env", at, "value"), kind))
     return outputs
 
 
 def named_values(launch: ContainerLaunch) -> Iterator[tuple[str, str, Word]]:
-    """The options on the line of a program, each with its value and the word of the value."""
+    """Yield the options of a command line, each with its value and the word of the value."""
     words = launch.invocation.words
     for at, first in enumerate(words):
-        yield from _named(first, words[at + 1 :])
+        yield from _parse_option(first, words[at + 1 :])
 
 
-def _named(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
-    """The option of a word with its value, where the value stands in the word or is the next one."""
+def _parse_option(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
+    """Yield the option of a word with its value, which is in the same word or in the next one."""
     option = _OPTION.fullmatch(word.text) or _HYDRA.fullmatch(word.text)
     if option is None:
         return
@@ -191,7 +197,7 @@ def _named(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
 
 
 def _kind(option: str) -> str:
-    """What an option of such a name says: "output", "log", "checkpoint", or "" for something else."""
+    """Classify the name of an option: "output", "log", "checkpoint", or "" for others."""
     name = option.rpartition(".")[2].lower().replace("-", "_")
     if _READS.search(name):
         return ""
@@ -203,7 +209,7 @@ def _kind(option: str) -> str:
 
 
 def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
-    """The value of an option as a path from the root; "" where it is none, or begins nobody knows where."""
+    """Return the value of an option as an absolute path; "" if it is none, or its base is not known."""
     if "://" in value or "$" in value or "{" in value or not value:
         return ""
     if value.startswith("/"):
@@ -214,8 +220,8 @@ def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
     return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
 
 
-def _is_empty(where: Where, output: Output) -> bool:
-    """Whether a place is on an emptyDir of a disk that no init container fills: nothing can be read there."""
+def _is_empty(where: ContainerPath, output: TrainingOutput) -> bool:
+    """Whether a path is on an emptyDir that no init container fills, so that nothing can be read there."""
     found = mount_of(where.container, output.path)
     if found is None:
         return False
@@ -230,8 +236,10 @@ def _is_empty(where: Where, output: Output) -> bool:
     return is_disk and not is_filled
 
 
-def _may_read(launch: ContainerLaunch, output: Output, outputs: list[Output], where: Where) -> bool:
-    """Whether checkpoints may be read at a place: by an evaluation, from a file, or written elsewhere."""
+def _may_read(
+    launch: ContainerLaunch, output: TrainingOutput, outputs: list[TrainingOutput], where: ContainerPath
+) -> bool:
+    """Whether checkpoints at a path may be input: of an evaluation, a file, or with output elsewhere."""
     script = launch.invocation.script
     if _FILE.fullmatch(output.path) or script is None or _READING_SCRIPT.search(script.base_name.lower()):
         return True
@@ -241,7 +249,7 @@ def _may_read(launch: ContainerLaunch, output: Output, outputs: list[Output], wh
 
 
 def mount_of(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, Any]] | None:
-    """The mount that holds a path, with its index."""
+    """Return the mount that contains a path, and its index."""
     found: tuple[int, Mapping[str, Any]] | None = None
     longest = -1
     for at, mount in get_entries(container, "volumeMounts"):
@@ -256,8 +264,8 @@ def volume_of(group: ReplicaGroup, name: str) -> Mapping[str, Any]:
     return next((volume for _, volume in volumes if get_text(volume, "name") == name), {})
 
 
-def _goes_with_pod(where: Where, path: str) -> str:
-    """What a path of a container is on, where that does not outlive the Pod; "" where it may."""
+def _goes_with_pod(where: ContainerPath, path: str) -> str:
+    """Describe the volume of a path if it is deleted with the Pod; "" if it may be kept."""
     found = mount_of(where.container, path)
     if found is None:
         return "the file system of the container"
@@ -271,8 +279,8 @@ def _goes_with_pod(where: Where, path: str) -> str:
     return f'the emptyDir "{name}"' if "emptyDir" in volume_of(where.group, name) and not shared else ""
 
 
-def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
-    """Why nothing can be written at a path, and where the Pod says so; None where it can."""
+def _read_only(where: ContainerPath, path: str) -> tuple[str, Path] | None:
+    """Return why a path is read-only, and the path in the Pod that states it; None if it is writable."""
     found = mount_of(where.container, path)
     if found is None:
         context = get_mapping(where.container, "securityContext")
@@ -296,26 +304,26 @@ def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
 
 
 def _uploads(launch: ContainerLaunch) -> bool:
-    """Whether a program may send its output elsewhere by itself."""
+    """Whether a program may upload its output itself."""
     names = (get_text(entry, "name") for _, entry in get_entries(launch.container, "env"))
     return any(_UPLOADS.search(word.text) for word in launch.invocation.words) or any(
         map(_STORAGE.match, names)
     )
 
 
-class Copied(NamedTuple):
-    """Paths that other commands name, and the folders above them."""
+class CopiedPaths(NamedTuple):
+    """Paths in other commands, and their parent folders."""
 
     paths: frozenset[str]
     above: frozenset[str]
 
     def has(self, path: str) -> bool:
-        """Whether a path, a folder above it, or something below it is among them."""
+        """Whether a path, a parent folder, or something below it is among them."""
         return path in self.above or not self.paths.isdisjoint(_folders(path))
 
 
-def _copied(launch: ContainerLaunch) -> Copied:
-    """The paths that the other commands of the container and its hook name."""
+def _find_copied_paths(launch: ContainerLaunch) -> CopiedPaths:
+    """Return the paths in the other commands of the container and its hook."""
     own = [word.text for word in launch.invocation.words]
     words: list[str] = []
     for _, process in programs_of(launch.container):
@@ -324,11 +332,11 @@ def _copied(launch: ContainerLaunch) -> Copied:
             words += texts_
     words += [word for _, word in get_texts(_pre_stop(launch.container), "command")]
     paths = frozenset(found for word in words for found in _PATH.findall(word))
-    return Copied(paths, frozenset(folder for path in paths for folder in _folders(path)))
+    return CopiedPaths(paths, frozenset(folder for path in paths for folder in _folders(path)))
 
 
 def _folders(path: str) -> list[str]:
-    """A path and the folders above it, up to DEEPEST steps from the root."""
+    """Return a path and its parent folders, up to DEEPEST steps from the root."""
     steps = path.strip("/").split("/")[:DEEPEST]
     return [path, *("/" + "/".join(steps[:end]) for end in range(1, len(steps)))]
 
@@ -338,7 +346,7 @@ def _pre_stop(container: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _targets(process: Process) -> Iterator[str]:
-    """The paths that a command surely writes to."""
+    """Yield the paths that a command certainly writes to."""
     words = [word.text if word.is_known else "" for word in process.words[1:]]
     plain = [word for word in words if not word.startswith("-")]
     options: tuple[str, ...] = ()

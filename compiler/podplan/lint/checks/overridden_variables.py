@@ -1,4 +1,4 @@
-"""Variables of a container that the controller sets again behind them.
+"""Variables of a container that a later entry of the controller overrides.
 
 Source: docs/evidence/training-operator.md#environment and
 https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/.
@@ -17,7 +17,7 @@ from podplan.lint.target import Target, Violation
 
 @check()
 def overridden_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable with another value behind it that the controller wrote. Values: ``name``, ``written``,
+    """A variable that a later entry of the controller overrides. Values: ``name``, ``written``,
     ``set``."""
     for group in target.job.pods:
         for number, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):

@@ -13,7 +13,7 @@ from podplan.lint.analysis.profile_files import find_contributing_documents, ite
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# What of the spec of a CR a field of the profile says; the longest beginning of a path counts.
+# The field of the profile for each path of a CR's spec; the longest matching prefix counts.
 PROFILE_FIELDS: dict[Path, str] = {
     ("scheduler",): "schedule",
     ("runPolicy", "activeDeadlineSeconds"): "deadline",
@@ -56,7 +56,7 @@ PROFILE_FIELDS: dict[Path, str] = {
 
 @check()
 def equals_inherited(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A value that is the same as the one that it replaces; value ``field``."""
+    """A value that equals the one that it replaces; value ``field``."""
     for doc in find_contributing_documents(target.doc):
         for overlay_place, inherited_place in _find_equal_values(doc):
             related = [(inherited_place.doc, inherited_place.path, "the same value is already set here")]
@@ -69,7 +69,7 @@ def equals_inherited(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @lru_cache(maxsize=8)
 def _find_equal_values(doc: TracedDocument) -> tuple[tuple[DocumentPath, DocumentPath], ...]:
-    """The places of a merged document that replaced an equal value, each with the place that lost."""
+    """Return the paths of a merged document that replaced an equal value, with the replaced path."""
     pairs = []
     for path, origin in doc.origins.items():
         if origin.derivation != "copied" or not origin.overridden or _is_merge_key(path):
@@ -87,7 +87,7 @@ def _find_equal_values(doc: TracedDocument) -> tuple[tuple[DocumentPath, Documen
 
 
 def _uncovers_other_value(overlay_place: DocumentPath, value: Any) -> bool:
-    """Whether another value takes effect, such as that of a base, without the one at ``overlay_place``."""
+    """Whether without the value at ``overlay_place`` another value takes effect, such as a base's."""
     losing_places = (
         place
         for step in trace_to_source(overlay_place.doc, overlay_place.path)
@@ -98,13 +98,13 @@ def _uncovers_other_value(overlay_place: DocumentPath, value: Any) -> bool:
 
 
 def _is_merge_key(path: Path) -> bool:
-    """Whether a path is that of the name by which an entry of a list is merged."""
+    """Whether a path is the merge key of a list entry."""
     return len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
 
 
 @check(aliases=("override-changes-nothing",))
 def override_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An entry of ``override`` after which the CR is what it was before; value ``what``."""
+    """An entry of ``override`` that does not change the CR; value ``what``."""
     cr = target.job.cr
     if cr is None:
         return
@@ -131,7 +131,7 @@ def override_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 @check()
 def override_for_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An override of what a field of the profile says; values ``path`` and ``field``."""
+    """An override for which the profile has a field; values ``path`` and ``field``."""
     for number, entry in get_entries(get_mapping(target.doc.data, "spec"), "override"):
         reported: set[str] = set()
         for path, _value in iter_leaves(entry.get("spec")):

@@ -1,4 +1,4 @@
-"""Names of replicas that are written out, in env and in command lines, and that no Service has.
+"""Literal host names of replicas in env and in command lines that no Service resolves.
 
 Source: docs/evidence/kubernetes-pods.md#hosts-that-exist, docs/evidence/t9k-genericjob.md#services.
 """
@@ -48,7 +48,7 @@ _DOMAIN = r"(?:\.(?P<domain>[a-z0-9-]+)(?:\.[a-z0-9-]+)?(?:\.svc(?:\.[a-z0-9.-]+
 
 @check()
 def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
+    """A host name of a replica that does not exist; values ``host`` and ``why``."""
     job = target.job
     if has_trait(job, "host-by-index"):
         yield from _iter_unknown_pods(job)
@@ -72,7 +72,7 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
-    """Hosts that look like Pods with host names by their index, and are none."""
+    """Yield hosts that look like indexed host names of Pods, and are none."""
     prefix = f"{pod_hosts.get_job_name(job)}-"
     names_pattern = _build_pods_pattern()
     reported_paths: set[Path] = set()
@@ -90,7 +90,7 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                 is_meeting_point = is_expanded or _is_meeting_point(group, path, match["before"])
                 reason = pod_hosts.explain_missing_pod(job, host, is_meeting_point)
                 if "env" in path and is_set_by_controller(group, path[: path.index("env") + 2]):
-                    continue  # what is wrong is what the controller made it of
+                    continue  # the error is in the value from which the controller derives it
                 if reason and not (is_expanded and host in reported_hosts):
                     reported_paths.add(path)
                     reported_hosts.add(host)
@@ -99,7 +99,7 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
 
 
 def _is_meeting_point(group: ReplicaGroup, path: Path, before: str | None) -> bool:
-    """Whether a place has the host at which processes of the job meet, and not that of any server."""
+    """Whether a path has the rendezvous host of the job, and not the host of another server."""
     if "env" in path:
         entry = value_at(group.doc.data, path[: path.index("env") + 2])
         return (
@@ -111,7 +111,7 @@ def _is_meeting_point(group: ReplicaGroup, path: Path, before: str | None) -> bo
 
 
 def _build_pods_pattern() -> re.Pattern[str]:
-    """The pattern of any host, and of what shows that it is one."""
+    """Build the pattern of a host with its context."""
     return re.compile(
         rf"(?<![\w./$({{-])(?P<before>{_HOST_PREFIX})?(?P<host>[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*)"
         r"(?P<port>:\d{2,5})?(?![\w.$({-])"
@@ -119,7 +119,7 @@ def _build_pods_pattern() -> re.Pattern[str]:
 
 
 def _iter_expanded_strings(job: LoweredJob, group: ReplicaGroup) -> Iterator[tuple[Path, str, bool]]:
-    """Variables and options of launchers with a host that has references, as the program gets them."""
+    """Yield variables and options of launchers with references in a host, expanded."""
     for launch in find_launches(job):
         if launch.group is not group:
             continue
@@ -137,30 +137,35 @@ def _iter_expanded_strings(job: LoweredJob, group: ReplicaGroup) -> Iterator[tup
 
 @check()
 def host_without_suffix(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A written host name of a replica, which lacks the controller's suffix. Values: ``host``, ``real``."""
+    """A literal host name of a replica without the controller's suffix. Values: ``host``, ``real``."""
     job = target.job
     kind_spec = find_kind_spec(job)
-    name_pattern = pod_hosts.build_replica_name_pattern(job)
     if (
         kind_spec is None
         or kind_spec.load_job_names is None
-        or name_pattern is None
         or job.cr is None
         or get_text(get_mapping(job.cr.data, "metadata"), "uid")
         or is_mode_enabled(job, "debug")
     ):
         return
     name = pod_hosts.get_job_name(job)
+    strings = [
+        (role, list(_iter_strings(get_mapping(role.data, "template"), f"{name}-")))
+        for role in get_replica_specs(job)
+    ]
+    name_pattern = pod_hosts.build_replica_name_pattern(job) if any(found for _, found in strings) else None
+    if name_pattern is None:
+        return
     host_pattern = _build_host_pattern(re.sub(r"\?P<\w+>", "", name_pattern.pattern))
-    for role in get_replica_specs(job):
+    for role, found in strings:
         template: Path = (*role.path, "template")
-        for path, value, is_host in _iter_strings(get_mapping(role.data, "template"), f"{name}-"):
+        for path, value, is_host in found:
             hosts = [
                 match["host"]
                 for match in host_pattern.finditer(value)
                 if is_host or match["before"] or match["port"]
             ]
-            # Of a replica that does not exist at all, the other rule reports more.
+            # For a replica that does not exist, the other rule reports more.
             if (
                 hosts
                 and all(pod_hosts.has_service(job, host) for host in hosts)
@@ -171,7 +176,7 @@ def host_without_suffix(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _is_effective(job: LoweredJob, role: ReplicaSpec, path: Path) -> bool:
-    """Whether a string of a template is no variable that the controller sets once more."""
+    """Whether a string of a template is not a variable that the controller overrides."""
     group = next((one for one in job.pods if one.replica_type == role.type), None)
     if group is None or path[-1] != "value":
         return True
@@ -182,7 +187,7 @@ def _is_effective(job: LoweredJob, role: ReplicaSpec, path: Path) -> bool:
 
 @check()
 def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Pod of the job as a host, where Pods have no subdomain; value ``host``."""
+    """A Pod of the job as a host, although its Pods have no subdomain; value ``host``."""
     groups = {
         hostname.rstrip("0123456789"): group
         for group in target.job.pods
@@ -194,7 +199,7 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         for group in target.job.pods:
             for path, value, is_host in _iter_strings(group.doc.data, stem):
                 for match in host_pattern.finditer(value):
-                    # A server may have the name of a Job, below a Service of its own.
+                    # A server may have the name of a Job, below its own Service.
                     is_server = value[match.end("host") :].startswith(".") and not format_type_of(named_group)
                     if is_server and not _is_meeting_point(group, path, match["before"]):
                         continue
@@ -209,14 +214,14 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _find_disabled_names(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
-    """Where a JobSet does without the Service that gives its Pods a subdomain, as a related place."""
+    """Return the field by which a JobSet disables the Service of its subdomain, as a related location."""
     if job.cr is None or get_mapping(spec_of(job), "network").get("enableDNSHostnames") is not False:
         return []
     return [(job.cr, ("spec", "network", "enableDNSHostnames"), "no Service and no subdomain")]
 
 
 def _build_host_pattern(names: str) -> re.Pattern[str]:
-    """The pattern of a host with one of these names, and of what shows that it is one."""
+    """Build the pattern of a host with one of these names and its context."""
     return re.compile(
         rf"(?<![\w./-])(?P<before>{_HOST_PREFIX})?(?P<host>{names}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
     )
@@ -225,7 +230,7 @@ def _build_host_pattern(names: str) -> re.Pattern[str]:
 def _iter_candidate_strings(
     job: LoweredJob, group: ReplicaGroup
 ) -> Iterator[tuple[ReplicaGroup, Path, str, bool]]:
-    """The strings of a Pod that may name a replica which is not there; most jobs have none."""
+    """Yield the strings of a Pod that may name a missing replica; most jobs have none."""
     prefix = f"{pod_hosts.get_job_name(job)}-"
     for path, value, is_host in _iter_strings(group.doc.data, prefix):
         if not pod_hosts.has_service(job, _PORT_SUFFIX.sub("", value)):
@@ -233,7 +238,7 @@ def _iter_candidate_strings(
 
 
 def _iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path, str, bool]]:
-    """The strings with a part in all containers of a Pod or a template, and whether they are surely hosts."""
+    """Yield the strings of all containers that contain a part, and whether they are certainly hosts."""
     spec = get_mapping(pod, "spec")
     for list_key in ("initContainers", "containers"):
         for number, container in get_entries(spec, list_key):

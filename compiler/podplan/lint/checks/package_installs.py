@@ -22,11 +22,11 @@ _PIP = compile_lazily(r"pip[0-9.]*")
 _PYTHON = compile_lazily(r"python[0-9.]*")
 _SYSTEM_INSTALLERS = ("apt-get", "apt", "dnf", "microdnf", "yum", "apk")
 _INSTALLS = ("install", "add")
-# Options by which nothing is installed, or in a folder that the line names.
+# Options with which nothing is installed, or into a folder on the line.
 _ELSEWHERE = compile_lazily(
     r"-t.*|--(?:target|prefix|root|dry-run|download-only|python|user|simulate|installroot)(?:=.*)?"
 )
-# What puts the packages of Python elsewhere: variables, and environments that a script makes or enters.
+# Variables and virtual environments that move Python packages elsewhere.
 _OTHER_ENVIRONMENT = compile_lazily(
     r"\b(?:PIP_TARGET|PIP_PREFIX|PIP_ROOT|PIP_USER|PIP_CONFIG_FILE|PYTHONUSERBASE|VIRTUAL_ENV|CONDA_PREFIX"
     r"|HOME|PATH)\b|activate\b|venv|\bconda\b|\bmamba\b|chroot|\bmount\b"
@@ -40,7 +40,7 @@ _NO_PACKAGES = compile_lazily(
 
 @check()
 def install_on_read_only_root(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A package that is installed where nothing can be written. Values: ``program``, ``container``."""
+    """A package installation into a read-only folder. Values: ``program``, ``container``."""
     container = target.data
     if get_mapping(container, "securityContext").get("readOnlyRootFilesystem") is not True:
         return
@@ -69,7 +69,7 @@ def _writable_mounts(container: Mapping[str, Any]) -> Iterator[Mapping[str, Any]
 
 
 def _holds_system(path: str) -> bool:
-    """Whether a mount may hold the files that the packages of the system have."""
+    """Whether a mount may contain the files of system packages."""
     return path == "/" or path.startswith(("/usr", "/var/lib", "/lib", "/etc"))
 
 
@@ -82,7 +82,7 @@ def _installs_python_packages(process: Process) -> bool:
     """Whether a process is ``pip install`` for the interpreter of the image."""
     words = [word.text for word in process.words[1:]]
     if "/" in process.words[0].text if process.words else False:
-        return False  # it may be that of another environment
+        return False  # it may belong to another environment
     if _PYTHON.fullmatch(process.name) and words[:2] == ["-m", "pip"]:
         return _is_installation(words[2:])
     return _PIP.fullmatch(process.name) is not None and _is_installation(words)

@@ -1,4 +1,4 @@
-"""The sizes of tensor, pipeline and context parallelism, and what they must divide.
+"""The sizes of tensor, pipeline and context parallelism, and the numbers that they must divide.
 
 Sources: https://docs.nvidia.com/megatron-core/ (parallel_state.initialize_model_parallel asserts the first),
 https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py,
@@ -13,11 +13,11 @@ from math import prod
 from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import ProcessWorld, iter_worlds
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# The last part of an option, and what it splits.
+# The last part of an option, and the dimension that it splits.
 _SIZE_OPTIONS = {
     "tensor_model_parallel_size": "tensor",
     "tensor_parallel_size": "tensor",
@@ -32,9 +32,9 @@ _SIZE_OPTIONS = {
     "context_parallel_degree": "context",
     "cp_size": "context",
 }
-# The same in examples of ColossalAI, where the option for the plugin says that the model is split.
+# The same in examples of ColossalAI, where the plugin option states that the model is split.
 _SHORT_SIZE_OPTIONS = {"tp": "tensor", "pp": "pipeline"}
-# Sizes of the model and of the batch, as Megatron calls them.
+# Sizes of the model and of the batch by their names in Megatron.
 _MODEL_OPTION_TEXT = """
     num_layers num_attention_heads num_query_groups hidden_size ffn_hidden_size global_batch_size
     micro_batch_size expert_model_parallel_size num_experts
@@ -48,7 +48,10 @@ Sizes = dict[str, tuple[int, Placed]]
 
 @check()
 def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Processes that are no multiple of the parallelism; values ``product``, ``world``, ``sizes``."""
+    """A number of processes that is no multiple of the parallelism.
+
+    Values: ``product``, ``world``, ``sizes``.
+    """
     for world in iter_worlds(target.job):
         for sizes in _read_sizes(target, world).values():
             split = _keep_parallel(sizes)
@@ -77,7 +80,7 @@ def indivisible_model(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def _iter_divisions(
     world: ProcessWorld, sizes: Sizes
 ) -> Iterator[tuple[str, dict[str, tuple[int, str]], str]]:
-    """What must be divisible, by which factors, and what it is then split into."""
+    """Yield each size that must be divisible, with its factors and its parts."""
     tensor, pipeline = (sizes[name][0] if name in sizes else 1 for name in ("tensor", "pipeline"))
     if "num_layers" in sizes and pipeline > 1:
         yield "num_layers", {"pipeline": (pipeline, "pipeline")}, "stages"
@@ -107,10 +110,10 @@ def _keep_parallel(sizes: Sizes) -> Sizes:
 
 
 def _read_sizes(target: Target, world: ProcessWorld) -> dict[str, Sizes]:
-    """The sizes by what stands before the last dot of their options; none that are split in other ways."""
+    """Return the sizes by the prefix of their options; none if the model is split in other ways."""
     found: dict[str, Sizes] = {}
     uneven = set[str]()
-    options = list(of_program(target.job, world.launch))
+    options = list(list_program_options(target.job, world.launch))
     last_parts = {placed.option.last for placed in options}
     is_short = "plugin" in last_parts or last_parts.issuperset(_SHORT_SIZE_OPTIONS)
     names = {**_SIZE_OPTIONS, **_SHORT_SIZE_OPTIONS} if is_short else _SIZE_OPTIONS
@@ -128,7 +131,7 @@ def _read_sizes(target: Target, world: ProcessWorld) -> dict[str, Sizes]:
 
 
 def _build_violation(target: Target, world: ProcessWorld, sizes: Sizes, values: dict[str, Any]) -> Violation:
-    """At the largest of the sizes, with the others and the replicas as related places."""
+    """Build the violation at the largest size, with the others and the replicas as related locations."""
     (_, (_, first)), *others = sorted(sizes.items(), key=lambda each: -each[1][0])
     related = [(placed.doc, placed.path, f"{name} {size}") for name, (size, placed) in others]
     places = [*related, *list_replica_places(target.job)]

@@ -1,4 +1,4 @@
-"""Params of a profile that nothing reads, and values of them that change nothing."""
+"""Params of a profile that nothing reads, and values of params without effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podplan.lint.target import Target, Violation
 
 @check()
 def unused_param(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A param that the profile declares and no expression reads; value ``name``."""
+    """A declared param that no expression reads; value ``name``."""
     own_document = find_own_document(target.doc)
     declared_params = get_mapping(get_mapping(own_document.data, "spec"), "params")
     if not declared_params:
@@ -40,7 +40,7 @@ def unused_param(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def value_equals_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A value of an environment that is the default of its param; values ``name``, ``environment``."""
+    """A value of an environment that equals the default of its param; values ``name``, ``environment``."""
     own_document = find_own_document(target.doc)
     params = get_mapping(get_mapping(own_document.data, "spec"), "params")
     for path, environment, name, value in _iter_environment_values(own_document):
@@ -58,7 +58,7 @@ def value_equals_default(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _uncovers_base_value(target: Target, path: Path, value: Any) -> bool:
-    """Whether a base has another value at the same place, which comes to light without this one."""
+    """Whether a base has another value at the same path, which takes effect without this one."""
     other_values = (
         value_at(doc.data, path) for doc in find_contributing_documents(target.doc) if doc.source is not None
     )
@@ -78,7 +78,7 @@ def value_shadowed(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _iter_environment_values(own_document: TracedDocument) -> Iterator[tuple[Path, str, str, Any]]:
-    """The values that environments give to params: place, environment, param and value."""
+    """Yield the params that environments set: path, environment, param and value."""
     environments = get_mapping(get_mapping(own_document.data, "spec"), "environments")
     for environment, overlay in environments.items():
         for name, value in get_mapping(overlay, "values").items():

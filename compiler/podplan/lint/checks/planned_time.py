@@ -1,8 +1,8 @@
-"""The time that a training plans to run, against the deadline of its job.
+"""The planned duration of a training compared with the deadline of its job.
 
 Sources: https://lightning.ai/docs/pytorch/stable/common/trainer.html#max-time (DD:HH:MM:SS),
 https://slurm.schedmd.com/sbatch.html#OPT_time (D-HH:MM:SS), https://www.gnu.org/software/coreutils/timeout.
-A number without a unit is left alone: some programs count in hours, others in seconds.
+Numbers without a unit are ignored: some programs count in hours, others in seconds.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-# The last part of an option that says how long to run, and the unit in its name.
+# The last part of an option with a duration, and the unit in its name.
 _PLANNED = compile_lazily(
     r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)"
     r"|time_?(?:limit|budget)|wall_?(?:clock_?)?time(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?"
-    r"|exit_duration|max_(?:wall_|run_|train(?:ing)?_)?(?=hours|minutes|seconds|days))"
+    r"|exit_duration|(?:max_(?:wall_|run_|train(?:ing)?_)?|(?:train|run)_for_)(?=hours|minutes|seconds|days))"
     r"(?:_?(?:in_)?(?P<unit>s|secs?|seconds|mins?|minutes|h|hrs?|hours|days?))?"
 )
+# One of these is in each name that the pattern matches.
+_TIMES = ("time", "duration", "hours", "minutes", "seconds", "days")
 _OF_UNIT = {
     "s": "s",
     "sec": "s",
@@ -58,7 +60,7 @@ _NOT_TRAINING = compile_lazily(
 
 @check()
 def deadline_before_planned_end(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deadline that ends the job before the time that its command plans.
+    """A deadline that is shorter than the duration in the command.
 
     Values: ``option``, ``planned`` and ``deadline``.
     """
@@ -66,31 +68,35 @@ def deadline_before_planned_end(subject: Target, _: Mapping[str, Any]) -> Iterat
     if is_mode_enabled(job, "debug"):
         return
     seen: set[str] = set()
-    for group, doc, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
+    for group, doc, path, option, planned in (*_iter_planned_options(subject), *_iter_timeouts(subject)):
         seconds = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
         of_pod = Deadline(seconds, group.doc, ("spec", "activeDeadlineSeconds"))
         counted = [one for one in (*list_deadlines(job, group), of_pod) if isinstance(one.seconds, int)]
         deadline = min(counted, key=lambda one: one.seconds, default=None)
         if deadline is not None and deadline.seconds < planned and option not in seen:
             seen.add(option)
-            values = {"option": option, "planned": shown(planned), "deadline": shown(deadline.seconds)}
+            values = {
+                "option": option,
+                "planned": format_seconds(planned),
+                "deadline": format_seconds(deadline.seconds),
+            }
             related = [(deadline.doc, deadline.path, "the deadline")]
             yield Violation(path, values, related, doc=doc, group=group)
 
 
-def _by_options(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
-    """The options of programs that say how long they run."""
+def _iter_planned_options(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
+    """Yield the options of programs that limit their duration."""
     for launch in find_launches(subject.job):
         if launch.invocation.is_conditional:
             continue
-        for option, doc, path in of_program(subject.job, launch):
+        for option, doc, path in list_program_options(subject.job, launch):
             planned = duration(option.last, option.value or "")
             if planned:
                 yield launch.group, doc, path, option.name, planned
 
 
-def _by_timeout(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
-    """The durations of the program ``timeout`` as the first of a container, or in its shell string."""
+def _iter_timeouts(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument, Path, str, int]]:
+    """Yield the durations of the program ``timeout`` at the start of a container, or in its shell string."""
     for group in subject.job.pods:
         found = find_training_container(group)
         if found is None:
@@ -106,12 +112,12 @@ def _by_timeout(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocument,
         for line in (*lines, tuple(words)):
             word, planned = _timeout(line)
             if planned and word is not None:
-                placed = word if word.path or string is None else string.placed(word)
+                placed = word if word.path or string is None else string.place_word(word)
                 yield group, group.doc, below(path, placed.place), "timeout", planned
 
 
 def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:
-    """The duration that ``timeout`` is given as the first program of a line; 0 where it is not."""
+    """Return the duration of ``timeout`` as the first program of a line; 0 if it is not."""
     names = [word.base_name for word in words[:2]]
     at = 1 if names[:1] == ["exec"] else 0
     if names[at : at + 1] != ["timeout"]:
@@ -126,8 +132,8 @@ def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:
 
 
 def duration(name: str, value: str) -> int:
-    """The seconds that an option of this name and value plans; 0 where that is not decidable."""
-    if len(name) > 60 or len(value) > 60:
+    """Return the seconds in an option of this name and value; 0 if the unit is not certain."""
+    if len(name) > 60 or len(value) > 60 or not any(word in name for word in _TIMES):
         return 0
     option = _PLANNED.fullmatch(name)
     value = value.strip().strip("\"'").lower()
@@ -145,8 +151,8 @@ def duration(name: str, value: str) -> int:
     return int(float(value) * _UNITS[_OF_UNIT[unit if unit in _OF_UNIT else unit.removesuffix("s")]])
 
 
-def shown(seconds: int) -> str:
-    """Seconds for people: 3 days, 24 hours, 90 minutes."""
+def format_seconds(seconds: int) -> str:
+    """Format seconds for messages: 3 days, 24 hours, 90 minutes."""
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         if seconds >= 2 * length and seconds % length == 0:
             return f"{seconds // length} {unit}s"

@@ -15,7 +15,7 @@ from podplan.lint.target import Target, Violation
 
 _FIELD = compile_lazily(r"metadata\.(?P<field>labels|annotations)\['(?P<key>[^']+)'\]")
 _NOUNS = {"labels": "label", "annotations": "annotation"}
-# What other controllers and the API server write into Pods when they are queued or scheduled.
+# Prefixes of keys that other controllers and the API server add to queued or scheduled Pods.
 _WRITTEN_LATER = ("kueue.x-k8s.io", "topology.kubernetes.io")
 
 
@@ -37,7 +37,7 @@ def missing_pod_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _find_hint(metadata: Mapping[str, Any], key: str) -> str | None:
-    """What a Pod has instead of a key, as the end of a sentence; None where a key may be added later.
+    """Describe the key that a Pod has instead; None if the key may be added later.
 
     The controllers add all their labels when they create a Pod; only uids are not known offline.
     """

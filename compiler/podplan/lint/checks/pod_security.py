@@ -23,7 +23,7 @@ from podplan.lint.pod_security.pod import (
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 IPC_LOCK_ADVICE = " and raise the limit of locked memory on the nodes instead (NET003)"
-# A folder of data: none of the system, of users, or of what runs there.
+# A data folder: no folder of the system, of users, or of running programs.
 _DATA = compile_lazily(
     r"(?!/(?:bin|boot|dev|etc|home|lib\w*|opt|proc|root|run|sbin|sys|tmp|usr|var)(?:/|\Z))(?!.*/\.\.(?:/|\Z))"
     r"/[^/]+(?:/.*)?"
@@ -37,7 +37,7 @@ _OTHER_USER_ADVICE = (
 
 
 class SshdAdvice(NamedTuple):
-    """What to add to a message, and what to do, where the container starts sshd."""
+    """Additions to message and fix for a container that starts sshd."""
 
     note: str = ""
     help: str = ""
@@ -75,11 +75,11 @@ _PARAMS = object_schema(
 
 @check(params=_PARAMS)
 def pod_security(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Where a Pod breaks the control ``params["control"]``.
+    """A field of a Pod that violates the control ``params["control"]``.
 
-    Values: ``what``, ``otherwise``: by what else, and ``sshd``: what to do where the container starts sshd.
-    The rules are those of Kubernetes ``params["version"]``, else of the run. ``params["enforced"]`` is there
-    where the namespace is known to refuse such Pods; elsewhere some are taken for intended (_TOLERATED).
+    Values: ``what``, ``otherwise`` (other violations), ``sshd`` (advice if the container starts sshd).
+    The rules are those of Kubernetes ``params["version"]``, else of the run. ``params["enforced"]`` is set
+    if the namespace is known to refuse such Pods; otherwise some are tolerated (_TOLERATED).
     """
     control = params["control"]
     fields = _find_written_fields(target.job).get(id(target.data))
@@ -96,8 +96,8 @@ def pod_security(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
         yield Violation(path, {"what": message + advice.note, "otherwise": alternative, "sshd": advice.help})
 
 
-def _locked_memory(pod: Any) -> Iterator[Path]:
-    """Where containers with an RDMA device add IPC_LOCK, needed on nodes that limit locked memory."""
+def _iter_locked_memory(pod: Any) -> Iterator[Path]:
+    """Yield the paths where containers with an RDMA device add IPC_LOCK, which may be necessary."""
     for one in list_containers(pod):
         if find_rdma_device(one.data) is not None:
             for number, name in list_strings(as_mapping(one.security_context.get("capabilities")).get("add")):
@@ -106,13 +106,13 @@ def _locked_memory(pod: Any) -> Iterator[Path]:
 
 
 def _network_of_devices(pod: Any) -> Iterator[Path]:
-    """The hostNetwork of a Pod with an RDMA device, whose network interface may exist on the node alone."""
+    """Yield hostNetwork of a Pod with an RDMA device, whose interface may exist on the node only."""
     if any(find_rdma_device(one.data) is not None for one in list_containers(pod)):
         yield "spec", "hostNetwork"
 
 
 def _data_of_nodes(pod: Any) -> Iterator[Path]:
-    """Volumes with data of the node that no container can change, and that are no part of its system."""
+    """Yield volumes with read-only data of the node outside of its system folders."""
     mounts = [
         (name, mount.get("readOnly") is True)
         for one in list_containers(pod)
@@ -126,9 +126,9 @@ def _data_of_nodes(pod: Any) -> Iterator[Path]:
             yield "spec", "volumes", number, "hostPath"
 
 
-# What a Pod needs on some clusters, by the control that it breaks.
+# Fields that Pods need on some clusters, by the control that they violate.
 _TOLERATED: dict[str, Callable[[Any], Iterator[Path]]] = {
-    "capabilities": _locked_memory,
+    "capabilities": _iter_locked_memory,
     "hostNamespaces": _network_of_devices,
     "hostPorts": _network_of_devices,
     "hostPathVolumes": _data_of_nodes,
@@ -136,7 +136,7 @@ _TOLERATED: dict[str, Callable[[Any], Iterator[Path]]] = {
 
 
 def _find_sshd_advice(pod: Any, control: str, path: Path) -> SshdAdvice:
-    """The advice on a control that is broken at ``path``, where sshd is started there."""
+    """Return the advice on a control that is violated at ``path`` of a container with sshd."""
     if control not in ROOT_SSHD_ADVICE and control not in OTHER_USER_SSHD_ADVICE:
         return SshdAdvice()
     pod_context = as_mapping(get_spec(pod).get("securityContext"))
@@ -154,5 +154,5 @@ def _find_sshd_advice(pod: Any, control: str, path: Path) -> SshdAdvice:
 
 @cache_latest
 def _find_written_fields(job: LoweredJob) -> dict[int, frozenset[str]]:
-    """The fields of each Pod of a job, by the id of its data."""
+    """Return the fields of each Pod of a job, by the id of its data."""
     return {id(group.doc.data): find_written_fields(group.doc.data) for group in job.pods}

@@ -1,4 +1,4 @@
-"""Pods that select each other by labels: spread and affinity that select nothing, or gather all on one node.
+"""Pods that select each other by labels: selectors without a match, and affinity to a single node.
 
 Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/,
 https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity.
@@ -31,12 +31,12 @@ HOSTNAME = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _KINDS = {"podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
-# Labels that controllers and webhooks give to Pods, which a file does not show.
+# Labels that controllers and webhooks add to Pods.
 _OF_CLUSTER = ("tensorstack.dev", "kubernetes.io", "k8s.io", "volcano.sh", "istio.io", "linkerd.io")
 
 
 class Term(NamedTuple):
-    """A selector of Pods: ``what`` uses it, where it is in the Pod, and the term that holds it."""
+    """A selector of Pods: ``what`` uses it, its path in the Pod, and the term that contains it."""
 
     what: str
     path: Path
@@ -49,9 +49,9 @@ class Term(NamedTuple):
         return found if isinstance(found, dict) else None
 
 
-@check()
+@check(requires=("topologySpreadConstraints", "affinity"))
 def selector_selects_nothing(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A selector that is meant for the Pods of the job and selects none of them.
+    """A selector that is intended for the Pods of the job and selects none of them.
 
     Values: ``what``, ``selector``, ``labels``, ``effect``.
     """
@@ -91,7 +91,7 @@ def _affinities(spec: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> I
 
 
 def _is_of_namespace(job: LoweredJob, term: Mapping[str, Any]) -> bool:
-    """Whether a term surely selects Pods in the namespace of the job alone."""
+    """Whether a term certainly selects Pods only in the namespace of the job."""
     if "namespaceSelector" in term:
         return False
     listed = [name for _, name in get_texts(term, "namespaces")]
@@ -99,7 +99,7 @@ def _is_of_namespace(job: LoweredJob, term: Mapping[str, Any]) -> bool:
 
 
 def _selects(term: Term, group: ReplicaGroup) -> bool:
-    """Whether a term selects the Pods of a group; no selector at all selects none."""
+    """Whether a term selects the Pods of a group; a missing selector selects none."""
     labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     selector = term.selector
     if selector is None:
@@ -118,10 +118,10 @@ def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
 
 
 def _meant(job: LoweredJob, group: ReplicaGroup, term: Term) -> tuple[Path, str] | None:
-    """The place and text of a selector that is meant for the Pods of the job, None for one for others.
+    """Return the path and text of a selector that is intended for the Pods of the job; None for others.
 
-    A spread constraint counts the Pods that it places. Affinity may be to Pods of others, and is meant for
-    those of the job where a label nearly agrees, or where it names the job.
+    A spread constraint counts the Pods that it places. Affinity may be to Pods of others. It is intended for
+    Pods of the job if a label nearly matches, or if it names the job.
     """
     base: Path = (*term.path, "labelSelector")
     if term.selector is None:
@@ -138,7 +138,7 @@ def _meant(job: LoweredJob, group: ReplicaGroup, term: Term) -> tuple[Path, str]
             wanted.append(((*base, "matchExpressions", number, "values"), get_text(one, "key"), listed))
     labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     missing = [(path, key, values) for path, key, values in wanted if labels.get(key) not in values]
-    # Another part of the selector must not be for Pods that only the cluster knows.
+    # No other part of the selector may be for Pods that exist only in the cluster.
     if not missing or any(_is_of_cluster(key) and key not in labels for _, key, _ in missing):
         return None
     path, key, values = missing[0]
@@ -157,7 +157,7 @@ def _is_of_cluster(key: str) -> bool:
 
 
 def _nearly_agrees(job: LoweredJob, labels: Mapping[str, Any], key: str, value: str) -> bool:
-    """Whether a label that is asked for is one of the Pods in other words."""
+    """Whether a selected label is a label of the Pods in another spelling."""
     own = get_text(labels, key)
     job_name = get_text(get_mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
     of_job = get_mapping(get_mapping(job.cr.data, "metadata"), "labels") if job.cr is not None else {}
@@ -168,7 +168,7 @@ def _nearly_agrees(job: LoweredJob, labels: Mapping[str, Any], key: str, value: 
 
 
 def _labels_shown(group: ReplicaGroup, term: Term) -> str:
-    """The labels of the Pods with the keys that are asked for, or those that somebody wrote."""
+    """Format the labels of the Pods with the selected keys, else the labels from files."""
     labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
     selector = term.selector or {}
     keys = [
@@ -195,8 +195,8 @@ def _effect(term: Term, job: LoweredJob) -> str:
     return "so that they may share a node" if pods > 1 else "so that it has no effect"
 
 
-class Gathered(NamedTuple):
-    """Pods that must run on a few nodes: what says so, where, the Pods, and how many nodes at most."""
+class Colocation(NamedTuple):
+    """Pods that must run on few nodes: the cause, its path, the Pods, and the maximum number of nodes."""
 
     by: str
     path: Path
@@ -204,16 +204,16 @@ class Gathered(NamedTuple):
     nodes: int = 1
 
 
-@check()
+@check(requires=("nodeSelector", "affinity"))
 def affinity_to_one_node(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Pods that must share one node, or a few, and ask for more GPUs together than those have.
+    """Pods that must share one or a few nodes and together request more GPUs than those have.
 
     Values: ``by``, ``where``, ``pods``, ``gpus``, ``most``, ``said``.
     """
     group, job = subject.group, subject.job
     if group is None or not count_gpus(group) or is_mode_enabled(job, "debug"):
         return
-    at, gathered = find_gpu_path(group), _gathered(job, group)
+    at, gathered = find_gpu_path(group), _find_colocation(job, group)
     if gathered is None or at is None:
         return
     pods = sum(one.replicas for one in gathered.groups)
@@ -236,12 +236,12 @@ def affinity_to_one_node(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(gathered.path, values, related=related)
 
 
-def _gathered(job: LoweredJob, group: ReplicaGroup) -> Gathered | None:
-    """What puts the Pods of a group on one node, or on the few nodes of others; None where nothing does."""
+def _find_colocation(job: LoweredJob, group: ReplicaGroup) -> Colocation | None:
+    """Return the setting that puts the Pods of a group on one node, or on the nodes of others; else None."""
     host = _host(group)
     if host:
         there = [one for one in job.pods if _host(one) == host]
-        return Gathered(f"nodeSelector {HOSTNAME}", ("spec", "nodeSelector", HOSTNAME), there)
+        return Colocation(f"nodeSelector {HOSTNAME}", ("spec", "nodeSelector", HOSTNAME), there)
     for term in _host_terms(group):
         if not _is_of_namespace(job, term.data):
             continue
@@ -251,7 +251,7 @@ def _gathered(job: LoweredJob, group: ReplicaGroup) -> Gathered | None:
             continue
         nodes = sum(one.replicas for one in selected if one not in bound) + bool(bound)
         groups = bound if group in bound else [group]
-        return Gathered("the required pod affinity", (*term.path, "topologyKey"), groups, nodes)
+        return Colocation("the required pod affinity", (*term.path, "topologyKey"), groups, nodes)
     return None
 
 
@@ -260,7 +260,7 @@ def _host(group: ReplicaGroup) -> str:
 
 
 def _host_terms(group: ReplicaGroup) -> list[Term]:
-    """The terms that put a Pod on a node of those that they select."""
+    """Return the affinity terms by host name."""
     near = {"podAffinity": _KINDS["podAffinity"]}
     terms = _affinities(get_mapping(group.doc.data, "spec"), near)
     return [term for term in terms if term.is_required and get_text(term.data, "topologyKey") == HOSTNAME]

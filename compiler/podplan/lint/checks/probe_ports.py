@@ -16,7 +16,7 @@ from podplan.lint.analysis.jobs import format_list
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
+# Effects of a port that the kubelet cannot find: an error is no failed probe.
 _EFFECT = {
     "livenessProbe": "the kubelet cannot run the probe, so a training that hangs never restarts",
     "readinessProbe": "the kubelet cannot run the probe, so the Pod never becomes ready",
@@ -26,7 +26,9 @@ _EFFECT = {
 }
 
 
-@check(aliases=("unknown-port-name",))
+@check(
+    aliases=("unknown-port-name",), requires=("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+)
 def unknown_probe_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A port name that the container lacks. Values: ``port``, ``field``, ``effect``, ``instead``."""
     lifecycle = get_mapping(subject.data, "lifecycle")

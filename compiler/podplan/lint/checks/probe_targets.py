@@ -1,4 +1,4 @@
-"""Ports that probes ask, and those that the command line of the container names for them.
+"""Ports of probes, compared with the ports in the command line of the container.
 
 Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/.
 """
@@ -33,7 +33,7 @@ _EFFECT = {
     "readinessProbe": "the Pod never becomes ready",
     "startupProbe": "the kubelet repeatedly kills the working container",
 }
-# Options and variables for the port at which the state of a program is asked, and for its only port.
+# Options and variables for the health port of a program, and for its only port.
 _HEALTH = compile_lazily(
     r"(?:\w+[-_.])*(?:health|healthz|healthcheck|health[-_]check|liveness|readiness|live|ready|probe|status)"
     r"[-_.](?:\w+[-_.])*port"
@@ -47,16 +47,16 @@ _SSHD_PORT = compile_lazily(r"-p\d{1,5}|-oPort=\d{1,5}")
 _LOCAL = compile_lazily(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
 
 
-class Asked(NamedTuple):
-    """A port that a probe asks, with its place."""
+class ProbedPort(NamedTuple):
+    """A port of a probe, and its path."""
 
     probe: str
     port: str
     place: Path
 
 
-class Served(NamedTuple):
-    """A port that the container names: by an option or a variable, for its state or as its only one."""
+class ServedPort(NamedTuple):
+    """A port in an option or a variable of the container: its health port, or its only port."""
 
     name: str
     port: str
@@ -64,16 +64,16 @@ class Served(NamedTuple):
     for_health: bool
 
 
-@check()
+@check(requires=tuple(_EFFECT))
 def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A probe of a port that nothing serves.
+    """A probe of a port that no program serves.
 
     Values: ``probe``, ``port``, ``option``, ``served``, ``effect``.
     """
-    asked = list(_asked(subject.data))
+    asked = list(_iter_probed_ports(subject.data))
     if not asked:
         return
-    served = list(_served(subject.data))
+    served = list(_iter_served_ports(subject.data))
     if not served or len({one.port for one in served if one.for_health}) > 1:
         return
     declared = {str(entry.get("containerPort")) for _, entry in get_entries(subject.data, "ports")}
@@ -96,9 +96,12 @@ def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Viola
         yield Violation(one.place, values, related=related)
 
 
-@check()
+@check(requires=tuple(_EFFECT))
 def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A probe that kills a training at a port that nothing of its Pod names. Values: ``probe``, ``port``."""
+    """A liveness probe of a training on a port that nothing in its Pod mentions.
+
+    Values: ``probe``, ``port``.
+    """
     if target.group is None or is_mode_enabled(target.job, "debug"):
         return
     launches = [
@@ -109,14 +112,14 @@ def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     if not launches or not all(_is_training(each) for each in launches):
         return
     named = _numbers(get_mapping(target.doc.data, "spec"))
-    for probe, port, place in _asked(target.data):
+    for probe, port, place in _iter_probed_ports(target.data):
         if probe != "readinessProbe" and place[1] != "exec" and port not in named:
             yield Violation(place, {"probe": probe, "port": port})
 
 
-@check()
+@check(requires=tuple(_EFFECT))
 def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A probe in all replicas of a port at which only the first one listens. Values: ``probe``, ``port``,
+    """A probe in all replicas for a port that only the first one opens. Values: ``probe``, ``port``,
     ``effect``."""
     group = target.group
     if group is None or group.replicas < 2 or is_mode_enabled(target.job, "debug"):
@@ -138,7 +141,7 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         ports[str(facts.port)] = launch.locate_word(word)
     if not ports and has_trait(target.job, "torch-env"):
         ports = _find_master_port(target)
-    for probe, port, place in _asked(target.data):
+    for probe, port, place in _iter_probed_ports(target.data):
         if port in ports and place[1] != "exec":
             values = {"probe": probe, "port": port, "effect": _EFFECT[probe]}
             related = [(group.doc, ports[port], "the port of the rendezvous")]
@@ -146,7 +149,7 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _find_master_port(target: Target) -> dict[str, Path]:
-    """MASTER_PORT of a container whose only program is a script of torch: rank 0 alone opens it."""
+    """Return MASTER_PORT of a container whose only program is a torch script: only rank 0 opens it."""
     launches = [
         each
         for each in find_launches(target.job)
@@ -160,7 +163,7 @@ def _find_master_port(target: Target) -> dict[str, Path]:
 
 
 def _is_training(launch: ContainerLaunch) -> bool:
-    """Whether a program is a training whose words name no server."""
+    """Whether a program is a training whose command line mentions no server."""
     invocation = launch.invocation
     words = [invocation.program_word, *invocation.words]
     is_started = invocation.launcher in (*TRAINING_LAUNCHERS, "python")
@@ -168,14 +171,14 @@ def _is_training(launch: ContainerLaunch) -> bool:
     return bool(is_started and is_training) and not any(_SERVER.search(word.text.lower()) for word in words)
 
 
-def _is_meant(one: Served, served: list[Served], declared: set[str]) -> bool:
-    """Whether probes can only be meant for a port: that of the state, or the only one, which is declared."""
+def _is_meant(one: ServedPort, served: list[ServedPort], declared: set[str]) -> bool:
+    """Whether probes must use a port: a health port, or the only declared one."""
     if one.for_health:
         return True
     return len({other.port for other in served}) == 1 and declared == {one.port}
 
 
-def _asked(container: Mapping[str, Any]) -> Iterator[Asked]:
+def _iter_probed_ports(container: Mapping[str, Any]) -> Iterator[ProbedPort]:
     for probe in _EFFECT:
         handler = get_mapping(container, probe)
         for action in ("httpGet", "tcpSocket"):
@@ -183,20 +186,20 @@ def _asked(container: Mapping[str, Any]) -> Iterator[Asked]:
             port = asks.get("port")
             port = port if isinstance(port, int) else get_text(asks, "port")
             if str(port).isdecimal() and not asks.get("host"):
-                yield Asked(probe, str(port), (probe, action, "port"))
+                yield ProbedPort(probe, str(port), (probe, action, "port"))
         for at, word in get_texts(get_mapping(handler, "exec"), "command"):
             if found := _LOCAL.search(word):
-                yield Asked(probe, found[1], (probe, "exec", "command", at))
+                yield ProbedPort(probe, found[1], (probe, "exec", "command", at))
 
 
-def _served(container: Mapping[str, Any]) -> Iterator[Served]:
-    """The ports that options of the command line and variables name."""
+def _iter_served_ports(container: Mapping[str, Any]) -> Iterator[ServedPort]:
+    """Yield the ports in command line options and variables."""
     programs = [process for _, process in programs_of(container)]
     servers = [process for process in programs if process.name == "sshd" or process.name not in HELPERS]
     for process in programs:
         words = process.words
         if process.name == "sshd" and len(servers) == 1 and (port := _find_sshd_port(process)) is not None:
-            yield Served("sshd", port.text.lstrip("-poPrt="), port.place, for_health=True)
+            yield ServedPort("sshd", port.text.lstrip("-poPrt="), port.place, for_health=True)
         for word, after in zip(words, (*words[1:], None), strict=False):
             option, equals, value = word.text.partition("=")
             if not option.startswith("-"):
@@ -204,15 +207,15 @@ def _served(container: Mapping[str, Any]) -> Iterator[Served]:
             value = value if equals else after.text if after is not None else ""
             name = option.lstrip("-").lower()
             if value.isdecimal() and (kind := _kind(name)):
-                yield Served(option, value, word.place, kind == "health")
+                yield ServedPort(option, value, word.place, kind == "health")
     for number, entry in get_entries(container, "env"):
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if value.isdecimal() and _kind(name.lower()) == "health":
-            yield Served(name, value, ("env", number, "value"), for_health=True)
+            yield ServedPort(name, value, ("env", number, "value"), for_health=True)
 
 
 def _find_sshd_port(process: Process) -> Word | None:
-    """The word with the only port that sshd is given; None where its configuration may have another."""
+    """Return the word with the only port of sshd; None if its configuration may have another."""
     words = process.words[1:]
     ports = [
         word
@@ -236,7 +239,7 @@ def _kind(name: str) -> str:
 
 
 def _numbers(spec: Mapping[str, Any]) -> set[str]:
-    """The numbers that the containers of a Pod, which share their ports, name anywhere but in probes."""
+    """Return the numbers that the containers of a Pod, which share ports, mention outside of probes."""
     found: set[str] = set()
     for listed in ("containers", "initContainers"):
         for _, container in get_entries(spec, listed):

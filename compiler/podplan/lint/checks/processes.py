@@ -1,4 +1,4 @@
-"""How many processes train in a Pod, beside how many GPUs it has.
+"""The number of training processes of a Pod, compared with its GPUs.
 
 Sources: docs/evidence/torchrun.md#processes-per-node, docs/evidence/t9k-deepspeedjob.md#slots-per-worker,
 docs/evidence/accelerate.md#processes-per-machine.
@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, value_at
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
-from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.colossalai import ColossalAICommand
-from podplan.launchers.deepspeed import DeepSpeedCommand
-from podplan.launchers.mpirun import MpirunCommand
-from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.commands import (
+    AccelerateCommand,
+    ColossalAICommand,
+    DeepSpeedCommand,
+    MpirunCommand,
+    TorchrunCommand,
+)
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import count_pods, find_torchrun_switch, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
@@ -33,6 +35,7 @@ from podplan.lint.analysis.launches import (
 )
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container, get_resource_entries
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.gpus import count_listed_devices
 from podplan.lint.checks.registration import COUNT, check, object_schema
@@ -43,8 +46,9 @@ class ProcessCount(NamedTuple):
     """The processes that ``launcher`` starts in each Pod of ``group``, and the ``path`` that states how many.
 
     ``gpus`` are those that the processes see, stated at ``gpus_path``; ``requested_gpus`` are those that the
-    Pod requests. The count ``is_restricted`` if the command sets CUDA_VISIBLE_DEVICES, or runs the program in
-    the background. ``cr_path`` is the path in the CR that states the count, if it does.
+    Pod requests. The count ``is_restricted`` if the command sets CUDA_VISIBLE_DEVICES, runs the program in
+    the background, or says that the processes share all GPUs, several for each of them. ``cr_path`` is the
+    path in the CR that states the count, if it does.
     """
 
     processes: int
@@ -63,12 +67,15 @@ class ProcessCount(NamedTuple):
         return str(self.gpus_path[-1]).startswith(MIG)
 
 
-# Variables that say how many threads each process starts.
+# Variables with the number of threads of each process.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 MOST_DIGITS = 5
-# What the names of MIG slices begin with.
+# The prefix of the resource names of MIG slices.
 MIG = "nvidia.com/mig-"
-# The field in each section of a CR that says how many processes there are.
+_GPUS_PER_PROCESS = compile_lazily(
+    r"(?:num_|n_?)?(?:gpus?|devices?)_per_(?:process|proc|rank|replica|trainer)"
+)
+# The field in each section of a CR with the number of processes.
 _PROCESS_FIELDS = {
     "torchrunConfig": "procPerNode",
     "config": "slotsPerWorker",
@@ -99,7 +106,7 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:
-    """The field of the CR that says how many processes there are, where one does."""
+    """Return the field of the CR with the number of processes, if it has one."""
     if count.cr_path is None and "env" in count.path and target.job.cr is not None:
         steps = trace_to_source(count.group.doc, count.path)
         return next((step.path for step in steps if step.doc is target.job.cr), None)
@@ -110,9 +117,9 @@ def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:
 
 
 def _build_process_change(target: Target, count: ProcessCount) -> tuple[str, Path, Any] | None:
-    """As many processes as GPUs, in the type that the number has now: procPerNode is a string.
+    """Build the fix that sets one process per GPU, in the current type: procPerNode is a string.
 
-    None where no field of the CR says it yet: it may be there under another name, which is mended first.
+    None if the CR has no such field: it may have an old spelling, which is fixed first.
     """
     field = _find_cr_field(target, count)
     current = value_at(target.data, field) if field is not None else None
@@ -122,10 +129,13 @@ def _build_process_change(target: Target, count: ProcessCount) -> tuple[str, Pat
 
 
 def _suggest_processes(target: Target, count: ProcessCount) -> str:
-    """What to do so that each GPU has a process: the field or the option to write, where there is one."""
+    """Describe how to give each GPU a process: the field or the option to write."""
     gpus, from_profile = count.gpus, target.job.profile is not None
     if count.launcher == "python" and has_trait(target.job, "deepspeed-by-controller"):
-        return f"start it with deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
+        from podplan.kinds.t9k.deepspeed_job.behaviors import DEEPSPEED_HOSTFILE_PATH
+
+        hostfile = DEEPSPEED_HOSTFILE_PATH.value
+        return f"start it with deepspeed --hostfile={hostfile} with slotsPerWorker: {gpus}"
     if count.launcher == "python" and not has_trait(target.job, "torchrun-by-controller"):
         field = f"start it with torchrun --nproc_per_node={gpus}"
         return "write launcher: torchrun" if from_profile else field
@@ -149,7 +159,7 @@ def _suggest_processes(target: Target, count: ProcessCount) -> str:
 
 
 def _find_torchrun_section(target: Target, count: ProcessCount) -> Path:
-    """The section of the CR by which the controller starts torchrun, if it does and has no number yet."""
+    """Return the section of the CR that enables torchrun, if it has no number of processes."""
     config = get_mapping(spec_of(target.job), "torchrunConfig")
     uses_torchrun = (
         count.launcher == "torchrun" and config.get("enabled") is True and "procPerNode" not in config
@@ -175,7 +185,10 @@ def more_processes_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[V
 
 @check(aliases=("mig-slices",))
 def mig_slices_as_gpus(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Several processes, or one with several MIG slices. Values: ``starts``, ``slices``, ``effect``."""
+    """Several processes on MIG slices, or one process with several slices.
+
+    Values: ``starts``, ``slices``, ``effect``.
+    """
     for count in (*_iter_process_counts(subject.job), *_iter_unlaunched_counts(subject.job)):
         if (
             not count.is_mig
@@ -244,7 +257,7 @@ def threads_beyond_cpus(subject: Target, params: Mapping[str, Any]) -> Iterator[
 
 
 def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mapping[str, Any], int]]:
-    """The training containers of a job with the number of processes that are started in them."""
+    """Yield the training containers of a job with their number of processes."""
     if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
         counts = list(_iter_hostfile_counts(job))
         found = find_training_container(counts[0].group) if counts else None
@@ -259,7 +272,7 @@ def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mappi
             or has_trait(job, "launcher-replica")
         ):
             continue
-        # Another program, such as that of the image, is one process at least.
+        # Another program, such as that of the image, is at least one process.
         is_one = launch.invocation.launcher == "other" or is_single_process(launch, allow_modules=True)
         number = _count_processes(launch, pods) or (1 if is_one else 0)
         if number:
@@ -278,7 +291,7 @@ def _build_violation(target: Target, count: ProcessCount, values: Mapping[str, A
 
 
 def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
-    """The processes that launchers start, of each container and of each kind of Pod."""
+    """Yield the processes that launchers start, for each container of each replica group."""
     if is_mode_enabled(job, "debug"):
         return
     if has_trait(job, "deepspeed-by-controller") and not _is_custom_on_single_worker(job):
@@ -293,7 +306,7 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         if number is None or invocation.is_conditional or invocation.started_by:
             continue
         if has_trait(job, "launcher-replica") and isinstance(invocation.parsed, MpirunCommand):
-            continue  # it starts them on all workers together
+            continue  # the number is the total of all workers
         path = _find_process_path(launch)
         group = launch.group
         if has_trait(job, "launcher-replica"):
@@ -302,7 +315,11 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         if gpus is None:
             continue
         visible_devices = invocation.variables.get("CUDA_VISIBLE_DEVICES")
-        is_restricted = "CUDA_VISIBLE_DEVICES" in invocation.variables or invocation.operator_after == "&"
+        is_restricted = (
+            "CUDA_VISIBLE_DEVICES" in invocation.variables
+            or invocation.operator_after == "&"
+            or number * _count_gpus_per_process(job, launch) == gpus[0]
+        )
         requested_gpus = gpus[0]
         if visible_devices is not None and count_listed_devices(visible_devices) < requested_gpus:
             gpus = (
@@ -325,8 +342,14 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         )
 
 
+def _count_gpus_per_process(job: LoweredJob, launch: ContainerLaunch) -> int:
+    """The GPUs over which a script says that each process splits its model; 0 where it does not."""
+    options = (placed.option for placed in list_program_options(job, launch))
+    return next((each.number or 0 for each in options if _GPUS_PER_PROCESS.fullmatch(each.last)), 0)
+
+
 def _to_worker_count(job: LoweredJob, count: ProcessCount, workers: ReplicaGroup) -> ProcessCount:
-    """The count of a launcher, told beside the workers that have the GPUs."""
+    """Return the count of a launcher, related to the workers with the GPUs."""
     spec = spec_of(job)
     section = "torchConfig" if "torchConfig" in spec else "worker"
     is_written = "procPerWorker" in get_mapping(spec, section)
@@ -335,7 +358,7 @@ def _to_worker_count(job: LoweredJob, count: ProcessCount, workers: ReplicaGroup
 
 
 def _iter_hostfile_counts(job: LoweredJob) -> Iterator[ProcessCount]:
-    """The processes of the workers of a DeepSpeedJob: the slots of the hostfile, or as deepspeed is told."""
+    """Yield the processes of DeepSpeedJob workers: slots of the hostfile, or options of deepspeed."""
     hosts = read_hostfile(job)
     workers = next((group for group in job.pods if group.replica_type == "worker"), None)
     line = find_deepspeed_line(job)
@@ -359,7 +382,7 @@ def _iter_hostfile_counts(job: LoweredJob) -> Iterator[ProcessCount]:
 
 
 def _iter_slot_counts(job: LoweredJob) -> Iterator[ProcessCount]:
-    """The processes of the workers of mpirun, where it fills the slots of the hostfile of the controller."""
+    """Yield the processes of mpirun workers if mpirun fills the slots of the controller's hostfile."""
     hosts = read_hostfile(job)
     slots = {host.slots for host in hosts}
     lines = [
@@ -388,7 +411,7 @@ def _iter_slot_counts(job: LoweredJob) -> Iterator[ProcessCount]:
 
 
 def _is_custom_on_single_worker(job: LoweredJob) -> bool:
-    """Whether the customCommand of a DeepSpeedJob of one worker starts something else than deepspeed."""
+    """Whether the customCommand of a DeepSpeedJob with one worker starts another program than deepspeed."""
     return (
         has_trait(job, "deepspeed-by-controller")
         and len(job.pods) == 1
@@ -398,9 +421,9 @@ def _is_custom_on_single_worker(job: LoweredJob) -> bool:
 
 
 def _count_processes(launch: ContainerLaunch, pods: int) -> int | None:
-    """How many processes a line starts in its Pod; None where that is not known, or left to the GPUs.
+    """Count the processes of a line in its Pod; None if that is unknown, or depends on the GPUs.
 
-    The number of accelerate is that of all machines together, and these may stand in a file.
+    The number of accelerate is the total of all machines, whose number may be in a file.
     """
     facts = launch.invocation.parsed
     if isinstance(facts, TorchrunCommand):
@@ -420,7 +443,7 @@ def _count_processes(launch: ContainerLaunch, pods: int) -> int | None:
     return None
 
 
-# The option by which a launcher is told the processes of one Pod.
+# The launcher option for the processes of one Pod.
 _PER_POD_OPTIONS = {
     "torchrun": "nproc_per_node",
     "torch.distributed.launch": "nproc_per_node",
@@ -430,7 +453,7 @@ _PROCESS_OPTIONS = {"accelerate": "num_processes", "deepspeed": "num_gpus", "mpi
 
 
 def _find_process_path(launch: ContainerLaunch) -> Path:
-    """Where the number of processes is given: on the line, or by the variable of torchrun."""
+    """Return the path of the number of processes: an option, or the variable of torchrun."""
     if launch.torchrun is not None:
         return find_option_path(launch, launch.torchrun, "nproc_per_node")
     return launch.locate_word(_find_process_word(launch))
@@ -443,7 +466,7 @@ def _find_process_word(launch: ContainerLaunch) -> Any:
 
 
 def _iter_unlaunched_counts(job: LoweredJob) -> Iterator[ProcessCount]:
-    """One process of python that no launcher starts, in a job whose Pods all have GPUs.
+    """Yield single python processes without launcher, in a job whose Pods all have GPUs.
 
     Its controller sets the variables of torch, or runs a customCommand instead of deepspeed.
     """
@@ -469,7 +492,7 @@ def _iter_unlaunched_counts(job: LoweredJob) -> Iterator[ProcessCount]:
 
 
 def _find_training_gpus(group: ReplicaGroup) -> tuple[int, Path] | None:
-    """The GPUs of the training container and their place; None without, or where Pods share them."""
+    """Return the GPUs of the training container and their path; None without GPUs, or if Pods share them."""
     training_container = find_training_container(group)
     if training_container is None:
         return None
@@ -480,7 +503,7 @@ def _find_training_gpus(group: ReplicaGroup) -> tuple[int, Path] | None:
 
 
 def _may_see_gpus(container: Mapping[str, Any]) -> bool:
-    """Whether a container may see GPUs: it asks for devices, or gets at those of the node in another way."""
+    """Whether a container may see GPUs: it requests devices, or accesses those of the node otherwise."""
     requests_devices = any(
         "/" in name for section in ("limits", "requests") for name in get_resource_entries(container, section)
     )

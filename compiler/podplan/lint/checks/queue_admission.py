@@ -1,6 +1,6 @@
-"""What Kueue does with a job by the objects of the repository: the job never starts, or not in its queue.
+"""Admission of a job by Kueue according to objects in the repository: queues, quotas, flavors, topology.
 
-A finding needs an object in git that decides; what git does not say is unknown. Source:
+A finding needs an object in git that decides; anything else is unknown. Source:
 docs/evidence/kueue.md.
 """
 
@@ -33,7 +33,7 @@ _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
 _GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
 _COMMON_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 _LEADER_AND_WORKERS = 2
-# Jobs are written there for clusters of others, with other queues.
+# Jobs in these folders are for clusters with other queues.
 _DEFAULT_NAMESPACE = "default"
 _SYSTEM_CLASSES = "system-"  # every cluster has these PriorityClasses
 
@@ -85,7 +85,7 @@ def _list_usable_queues(cluster: Cluster, namespace: str) -> list[str]:
 
 @check()
 def queue_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue in a job that the configuration of Kueue leaves out. Values: ``why``."""
+    """A queue of a job that the configuration of Kueue excludes. Values: ``why``."""
     decision = _decide(target.job)
     label = _find_label(target.job)
     if decision is None or label is None:
@@ -133,7 +133,7 @@ def unusable_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         return
     verdict = decision.verdict
     if verdict.cause == "missing" and not _keeps(decision.cluster, verdict.missing_kind):
-        return  # it may be kept elsewhere
+        return  # it may be in another repository
     reason = str(verdict.message)
     if verdict.cause == "selector":
         selector = decision.cluster.cluster_queues[str(verdict.cluster_queue)].namespace_selector
@@ -154,7 +154,7 @@ def stopped_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def unknown_priority_class(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A class of priority that is not among those in git. Values: ``kind``, ``name``, ``why``."""
+    """A priority class that is not in git. Values: ``kind``, ``name``, ``why``."""
     decision = _decide(target.job)
     if decision is None:
         yield from _iter_unknown_classes(target.job)
@@ -173,7 +173,7 @@ def unknown_priority_class(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 
 def _iter_unknown_classes(job: LoweredJob) -> Iterator[Violation]:
-    """The priority class of Pods that Kueue does not queue."""
+    """Yield the priority classes of Pods that Kueue does not queue."""
     known = job.cluster.priorities if job.cluster is not None else {}
     for group in job.pods if known else ():
         name = get_text(get_mapping(group.doc.data, "spec"), "priorityClassName")
@@ -203,7 +203,7 @@ def resource_not_covered(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A job that no flavor of its queue has room for, even if it is empty.
+    """A job that exceeds the quota of every flavor of its queue.
 
     Values: ``pod_set``, ``reason``, ``queue``.
     """
@@ -258,7 +258,10 @@ def unknown_topology_level(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 @check()
 def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A leader and its workers that ask for one domain each. Values: ``leader``, ``workers``, ``level``."""
+    """A leader and workers that each request their own topology domain.
+
+    Values: ``leader``, ``workers``, ``level``.
+    """
     spec, cr = find_kind_spec(target.job), target.job.cr
     if cr is None or spec is None or spec.load_queue_integration is None or _find_label(target.job) is None:
         return
@@ -289,13 +292,14 @@ def _decide(job: LoweredJob) -> _Decision | None:
         return None
     if not set(_list_references(job)) <= job.references.keys():
         return None
-    from podplan.cluster.admission import build_queued_job, decide_admission
+    from podplan.cluster.admission import build_queued_job
+    from podplan.lint.analysis.queued_jobs import decide_as_written
 
     options = job.options._replace(resumed=True)
     queued = build_queued_job(root_cursor(job.cr), spec, job.references, options)
     if queued is None:
         return None
-    return _Decision(queued, decide_admission(queued, cluster, _build_tree(cluster)), cluster)
+    return _Decision(queued, decide_as_written(queued, cluster, _build_tree(cluster)), cluster)
 
 
 def _list_references(job: LoweredJob) -> list[Path]:
@@ -323,7 +327,7 @@ def _find_label(job: LoweredJob) -> Path | None:
 
 
 def _report(target: Target, decision: _Decision, values: Mapping[str, Any], label: str) -> Violation:
-    """Build the violation at the queue of a job, with the place that decides beside it."""
+    """Build the violation at the queue of a job, with the deciding object as a related location."""
     path = _find_label(target.job) or ("metadata", "name")
     place = decision.verdict.place
     return Violation(path, values, related=[_relate(place, label)] if place is not None else [])
@@ -334,7 +338,7 @@ def _relate(place: Cursor, label: str) -> tuple[TracedDocument, Path, str]:
 
 
 def _keeps(cluster: Cluster, kind: str) -> bool:
-    """Whether git holds objects of a kind, so that one that is missing is missing in the cluster."""
+    """Whether git has objects of a kind, so that a missing one is also missing in the cluster."""
     return bool(
         {
             "ClusterQueue": cluster.cluster_queues,
@@ -346,15 +350,15 @@ def _keeps(cluster: Cluster, kind: str) -> bool:
 
 
 def _is_one_cluster(cluster: Cluster) -> bool:
-    """Whether git seems to describe one cluster: its ClusterQueues are in one folder.
+    """Whether git appears to describe one cluster: its ClusterQueues are in one folder.
 
-    Where each of several folders has some, as in collections of examples, a job may be for any of them.
+    If several folders have some, as in collections of examples, a job may be for any of them.
     """
     return len({posixpath.dirname(one.place.doc.name) for one in cluster.cluster_queues.values()}) == 1
 
 
 def _has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
-    """Whether git seems to hold the cohort of a queue: another member, or the object."""
+    """Whether git appears to have the whole cohort of a queue: another member, or the object."""
     if not queue.cohort or queue.cohort in cluster.cohorts:
         return True
     return any(one.cohort == queue.cohort and one is not queue for one in cluster.cluster_queues.values())
@@ -378,7 +382,7 @@ def _find_request(pod_set: PodSet, resource: str) -> Cursor:
 
 
 def _find_covered_resource(decision: _Decision, namespace: str) -> str:
-    """Return a device that a job takes and a queue of its namespace has quota for, else ""."""
+    """Return a requested device for which a queue of the namespace has quota, else ""."""
     cluster = decision.cluster
     covered = {
         name

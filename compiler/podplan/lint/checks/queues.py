@@ -1,4 +1,4 @@
-"""Queues: that a job names one, and that the queue is for what the job asks."""
+"""Queues of the inventory: whether they exist, and whether they allow the requests of a job."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
     gang, job = find_pod_group(target.job), target.job
     if gang is None or job.inventory is None:
         return
-    # Which priority a job has that gives none is documented in two ways
+    # The documentation contradicts itself about the default priority
     # (docs/evidence/t9k-common.md#priority).
     scheduler = get_mapping(get_mapping(spec_of(job), "scheduler"), "t9kScheduler")
     queue, priority = queue_of(gang), scheduler.get("priority")
@@ -85,9 +85,9 @@ def priority_out_of_bounds(target: Target, _params: Mapping[str, Any]) -> Iterat
 
 @check(aliases=("hardware-not-in-queue",))
 def queue_lacks_hardware(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A hardware class of the profile that the queue does not serve.
+    """A hardware class of the profile that the queue does not support.
 
-    Values: ``hardware``, ``queue``, ``serves``, what the queue serves.
+    Values: ``hardware``, ``queue``, ``serves`` (the classes of the queue).
     """
     gang, job = find_pod_group(target.job), target.job
     if gang is None or job.profile is None or job.inventory is None:
@@ -109,7 +109,7 @@ def queue_lacks_hardware(target: Target, _params: Mapping[str, Any]) -> Iterator
 
 @check()
 def deadline_beyond_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deadline later than the time after which the queue pauses a job.
+    """A deadline after the time at which the queue pauses a job.
 
     Values: ``deadline`` and ``most`` in hours, ``queue``.
     """
@@ -138,7 +138,7 @@ def _parse_duration(duration: str) -> int:
 
 
 class QuotaRequest(NamedTuple):
-    """What a job asks of its queue and the quota that its inventory has for that, in 10⁻⁹ of a resource."""
+    """The request of a job and the quota in its inventory, in 10⁻⁹ of a resource."""
 
     resource: str
     requested: int
@@ -146,7 +146,7 @@ class QuotaRequest(NamedTuple):
 
 
 class QueueDemand(NamedTuple):
-    """What a job asks of its queue, and the file that the job is written in."""
+    """The requests of a job to its queue, and the file of the job."""
 
     job: JobIdentity
     file: str
@@ -163,7 +163,7 @@ class QueueDemand(NamedTuple):
 
 
 def summarize_demand(job: LoweredJob) -> QueueDemand | None:
-    """What a job asks of its queue; None for an object, and a job that is in none or in one without quota."""
+    """Summarize the requests of a job; None for other objects, and without a queue or a quota."""
     gang = find_pod_group(job)
     if job.cr is None or gang is None:
         return None
@@ -184,7 +184,7 @@ def summarize_demand(job: LoweredJob) -> QueueDemand | None:
 
 
 class JobRequest(NamedTuple):
-    """What a job asks of a queue, with its number and file, and the quota, in 10⁻⁹ of a resource."""
+    """The request of one numbered job and the quota of its queue, in 10⁻⁹ of a resource."""
 
     requested: int
     job_number: int
@@ -196,7 +196,7 @@ class JobRequest(NamedTuple):
 def queue_oversubscribed(
     summaries: Mapping[int, QueueDemand], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """Jobs that together ask for more than the quota of their queue; said once, at the largest.
+    """Jobs that together request more than the quota of their queue; reported once, at the largest.
 
     Values: ``queue``, ``resource``, ``needs``, ``quota``, ``jobs``.
     """
@@ -217,7 +217,7 @@ def queue_oversubscribed(
 def _build_violation(
     values: Mapping[str, Any], requests: list[JobRequest], rebuild_job: RebuildJob
 ) -> Violation:
-    """At the queue of the job that asks for most, with the quota and the first of all that ask."""
+    """Build the violation at the largest job, with the quota and the first jobs as related locations."""
     job, resource = rebuild_job(requests[0].job_number), values["resource"]
     gang, inventory = find_pod_group(job), job.inventory
     assert gang is not None
@@ -235,9 +235,9 @@ def _build_violation(
 
 
 def _find_possibly_exceeded(summaries: Mapping[int, QueueDemand]) -> list[tuple[str, str]]:
-    """The queues and resources that are asked for more than their quota if every variant of a job counts.
+    """Return queues and resources whose quota is exceeded if every variant of a job counts.
 
-    Of most queues it ends with these sums: only of the others is each job kept in mind.
+    Most queues are finished by these sums; only for the others are single jobs compared.
     """
     sums: dict[tuple[str, str], int] = {}
     quotas: dict[tuple[str, str], int] = {}

@@ -1,4 +1,4 @@
-"""Secrets, ConfigMaps and namespaces that a job names, against the inventory."""
+"""Secrets, ConfigMaps and namespaces of a job that the inventory does not have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INVENTORY_SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
 
 
 class ObjectReference(NamedTuple):
-    """A place that names a Secret or ConfigMap, and a key of it if it does."""
+    """A reference to a Secret or ConfigMap, or to one of its keys."""
 
     kind: str
     name: str
@@ -40,7 +40,7 @@ class ObjectReference(NamedTuple):
 def unknown_reference(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A Secret or ConfigMap, or a key of one, that the inventory does not have.
 
-    Values: ``kind``, ``name``, ``why``. What the job brings with itself is known.
+    Values: ``kind``, ``name``, ``why``. Lowered objects of the job itself are known.
     """
     group, job = target.group, target.job
     if group is None:
@@ -58,7 +58,7 @@ def unknown_reference(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
 
 @cache_latest
 def _find_own_objects(job: LoweredJob) -> set[tuple[str, str]]:
-    """Kinds and names of what the job brings with itself."""
+    """Return kinds and names of the lowered objects of the job."""
     return {
         (one.doc.data["kind"], get_text(get_mapping(one.doc.data, "metadata"), "name")) for one in job.groups
     }
@@ -81,7 +81,7 @@ def _explain_unknown(
 
 
 def iter_references(group: ReplicaGroup) -> Iterator[ObjectReference]:
-    """The places of a Pod that name a Secret or ConfigMap that has to be there."""
+    """Yield the required references of a Pod to Secrets and ConfigMaps."""
     for path, container in (*list_containers(group), *list_init_containers(group)):
         for number, variable in get_entries(container, "env"):
             if "valueFrom" not in variable:

@@ -1,4 +1,4 @@
-"""Registers checks: a decorator of the function, with the schema of its params."""
+"""Registration of checks: a decorator for the function, with the schema of its params."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ Schema = Mapping[str, Any]
 
 
 class RegisteredCheck(NamedTuple):
-    """A check: ``params`` is the JSON Schema of its params, None where it has none.
+    """A registered check. ``params`` is the JSON Schema of its params, None if it has none.
 
     ``summarize`` belongs to a cross-job check: it returns the summary of a job, small and plain data, or
     None. ``keeper`` belongs to a check about all variants of a profile: its result collects them with
-    ``add()``. ``aliases`` are former names, which custom policies may still have.
+    ``add()``. ``aliases`` are former names, which custom policies may still have. A job with none of the
+    features in ``requires`` (``features.list_features``) has no violation; without ``requires``, any may.
     """
 
     function: Callable[..., Any]
@@ -23,9 +24,10 @@ class RegisteredCheck(NamedTuple):
     summarize: Callable[..., Any] | None
     keeper: Callable[[], Any] | None
     aliases: tuple[str, ...]
+    requires: tuple[str, ...]
 
 
-# By name, those of the modules that are imported.
+# Checks of imported modules, by name.
 REGISTERED_CHECKS: dict[str, RegisteredCheck] = {}
 
 
@@ -35,19 +37,20 @@ def check(
     summarize: Callable[..., Any] | None = None,
     keeper: Callable[[], Any] | None = None,
     aliases: tuple[str, ...] = (),
+    requires: tuple[str, ...] = (),
 ) -> Callable[[F], F]:
-    """Registers a function as the check of its name, with - for _."""
+    """Register a function as the check with its name, with - for _."""
 
     def register(function: F) -> F:
         name = function.__name__.replace("_", "-")
-        REGISTERED_CHECKS[name] = RegisteredCheck(function, params, summarize, keeper, aliases)
+        REGISTERED_CHECKS[name] = RegisteredCheck(function, params, summarize, keeper, aliases, requires)
         return function
 
     return register
 
 
 def object_schema(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
-    """The schema of params by name."""
+    """Return the schema of params by name."""
     return {
         "type": "object",
         "required": list(required),

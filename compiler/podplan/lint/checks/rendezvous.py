@@ -1,4 +1,4 @@
-"""Where the processes of a job meet: the ranks of the nodes, and the host that they meet at.
+"""The rendezvous of a job: the ranks of the nodes, and the host.
 
 Sources: docs/evidence/torchrun.md#static-rendezvous, docs/evidence/torchrun.md#rendezvous-endpoint-of-c10d.
 """
@@ -14,8 +14,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.torchrun import TorchrunCommand
+from podplan.launchers.commands import AccelerateCommand, TorchrunCommand
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import (
@@ -35,32 +34,32 @@ from podplan.lint.analysis.launches import (
     get_last_index,
 )
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# The variables by which scripts themselves find rank 0.
+# The variables with which scripts find rank 0 themselves.
 _MASTER_VARIABLE = "MASTER_ADDR"
-# A Pod that names itself: by a command, by HOSTNAME, or by a variable that may have a field of it.
+# A Pod's own name: a command, HOSTNAME, or a variable that may have a field of the Pod.
 _OWN = compile_lazily(
     r"[\"']?(?:\$\(\s*(?:hostname|ip\s)[^)]*\)|`\s*(?:hostname|ip\s)[^`]*`"
     r"|\$(?P<brace>[({])?(?P<name>\w+)(?(brace)[)}]))[\"']?(?::\S*)?\s*\Z"
 )
-# How scripts are told the hosts of a job: torch, jax.distributed.initialize, and clusters of TensorFlow.
+# How scripts get the hosts of a job: torch, jax.distributed.initialize, and TensorFlow clusters.
 _MEETING_OPTION = compile_lazily(
     r"master_(?:addr|address|ip|host)|coordinator(?:_addr|_address)?|(?:dist_|distributed_)?init_method|dist_url"
     r"|(?:worker|ps|chief|master|evaluator)_hosts?"
 )
 _MEETING_VARIABLES = ("MASTER_ADDR", "COORDINATOR_ADDRESS", "JAX_COORDINATOR_ADDRESS")
 _PORT = compile_lazily(r":\d{1,5}/?\Z")
-_MAX_ASSIGNMENTS = 3  # variables that are set to one another
+_MAX_ASSIGNMENTS = 3  # depth of variables that refer to variables
 _OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name", "spec.nodeName")
 
 
 class RendezvousHost(NamedTuple):
     """A host where the processes of a launcher find each other, and where it is written.
 
-    ``pods`` is the number of Pods that use it. ``is_written`` is false if nobody states a host and the
+    ``pods`` is the number of Pods that use it. ``is_written`` is false if no host is stated and the
     launcher has a default. If it ``needs_rank_zero``, only the node of rank 0 opens the port. ``own``
     describes a host by which each Pod names itself, "" for any other.
     """
@@ -79,7 +78,7 @@ class RendezvousHost(NamedTuple):
 
 @check()
 def same_node_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Nodes of one rank under a static rendezvous. Values: ``what``."""
+    """Nodes with the same rank in a static rendezvous. Values: ``what``."""
     job = target.job
     lines = [] if _is_launched_by_controller(job) else list(_iter_static_launches(job))
     for host in dict.fromkeys(map(_get_host, lines)):
@@ -87,7 +86,7 @@ def same_node_rank(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterator[Violation]:
-    """Equal ranks among nodes that meet at one host; none where a rank is not known."""
+    """Yield equal ranks among nodes with one rendezvous host; none if a rank is not known."""
     spans: list[tuple[ContainerLaunch, int, int]] = []
     for launch in lines:
         ranks = _find_ranks(launch)
@@ -121,9 +120,9 @@ def _iter_rank_clashes(job: LoweredJob, lines: list[ContainerLaunch]) -> Iterato
 
 
 def _may_train_apart(job: LoweredJob, launch: ContainerLaunch) -> bool:
-    """Whether the Pods of each Job of a group may meet apart from those of other Jobs.
+    """Whether the Pods of each Job of a group may train separately from those of other Jobs.
 
-    They meet at hosts of their own, or at unknown ones with no more nodes than one Job has Pods.
+    Each Job has its own host, or an unknown one with no more nodes than one Job has Pods.
     """
     pod_jobs = find_pod_jobs(job, launch.group)
     if pod_jobs is None or (pod_jobs.jobs == 1 and len(job.pods) == 1):
@@ -141,7 +140,7 @@ def _may_train_apart(job: LoweredJob, launch: ContainerLaunch) -> bool:
 
 @check()
 def static_by_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """``rdzvBackend: static``, which needs a node rank that the controller is not known to give."""
+    """``rdzvBackend: static``, which needs a node rank; the controller is not known to set one."""
     job = target.job
     if not _is_launched_by_controller(job):
         return
@@ -156,7 +155,7 @@ def static_by_controller(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A host that is another machine for each Pod, or is not that of rank 0; value ``what``."""
+    """A host that is a different machine for each Pod, or not that of rank 0; value ``what``."""
     job = target.job
     for rendezvous_host in _iter_rendezvous_hosts(job):
         message = _explain_unshared_host(job, rendezvous_host)
@@ -169,7 +168,7 @@ def rendezvous_not_shared(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _iter_other_ports(job: LoweredJob) -> Iterator[Violation]:
-    """Nodes of one training that meet at another port of the same host than the first ones."""
+    """Yield nodes of one training whose port differs from that of the first node, on the same host."""
     first: dict[tuple[str, tuple[int, int]], ContainerLaunch] = {}
     for launch in find_launches(job):
         facts, group = launch.torchrun, launch.group
@@ -194,7 +193,7 @@ def _iter_other_ports(job: LoweredJob) -> Iterator[Violation]:
 def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An IP address as the host; values ``host`` and ``by``."""
     if any(_is_on_chosen_node(group) for group in target.job.pods):
-        return  # the Pod has the address of its node
+        return  # a Pod with hostNetwork has the address of its node
     for rendezvous_host in _iter_rendezvous_hosts(target.job):
         if rendezvous_host.is_written and pod_hosts.is_address(rendezvous_host.host):
             values = {"host": rendezvous_host.host, "by": rendezvous_host.launcher}
@@ -204,7 +203,7 @@ def rendezvous_at_address(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _is_on_chosen_node(group: ReplicaGroup) -> bool:
-    """Whether Pods are in the network of nodes that the template selects."""
+    """Whether Pods use the host network of nodes that the template selects."""
     spec = get_mapping(group.doc.data, "spec")
     affinity = get_mapping(get_mapping(spec, "affinity"), "nodeAffinity")
     is_selected = "nodeName" in spec or "nodeSelector" in spec or bool(affinity)
@@ -218,7 +217,7 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             f"the rendezvous of {rendezvous_host.launcher} is at {host}, {rendezvous_host.own}, which"
             f" differs in each of the {pods}"
         )
-    other_job = pod_hosts.of_other_job(job, host)
+    other_job = pod_hosts.find_job_of_host(job, host)
     if other_job and not _has_nodes_elsewhere(job, rendezvous_host):
         noun = "Pod" if has_trait(job, "host-by-index") else "replica"
         return (
@@ -242,7 +241,7 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
     host_pod = pod_hosts.find_pod(job, host)
     if host_pod is None or not rendezvous_host.needs_rank_zero:
         return ""
-    # deepspeed counts the nodes as its hostfile lists them: by index.
+    # deepspeed numbers the nodes in the order of its hostfile: by index.
     rank = _find_pod_rank(job, *host_pod) if rendezvous_host.launch is not None else host_pod[1]
     if rank is None or rank == 0:
         return ""
@@ -253,7 +252,7 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
 
 
 def _has_nodes_elsewhere(job: LoweredJob, rendezvous_host: RendezvousHost) -> bool:
-    """Whether a line waits for more nodes than its job has Pods, so that Pods of another job may be some."""
+    """Whether a line waits for more nodes than its job has Pods, so that other jobs may have the rest."""
     line = rendezvous_host.launch.torchrun if rendezvous_host.launch is not None else None
     if line is None or line.node_range is None or not has_trait(job, "host-by-index"):
         return False
@@ -261,13 +260,13 @@ def _has_nodes_elsewhere(job: LoweredJob, rendezvous_host: RendezvousHost) -> bo
 
 
 def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
-    """The hosts that more than one Pod of a job is told."""
+    """Yield the rendezvous hosts that several Pods of a job get."""
     if is_mode_enabled(job, "debug"):
         return
     if has_trait(job, "deepspeed-by-controller"):
         yield from _iter_deepspeed_hosts(job)
         return
-    # The controller gives the host itself, which --standalone replaces.
+    # The controller sets the host itself; --standalone replaces it.
     candidates = [
         (launch, _is_multi_node(launch))
         for launch in find_launches(job)
@@ -279,9 +278,9 @@ def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
         own_hosts = {
             id(launch): host
             for launch, several in candidates
-            if several and (host := _at_own_address(launch, pods))
+            if several and (host := _find_own_address(launch, pods))
         }
-        # The one Pod with rank 0 may be told its own address.
+        # The only Pod with rank 0 may get its own address.
         is_one_pod = sum(launch.group.replicas for launch, _ in candidates if id(launch) in own_hosts) == 1
         for launch, is_multi_node in candidates:
             if not is_multi_node or launch.invocation.is_conditional:
@@ -296,7 +295,7 @@ def _iter_rendezvous_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
             ):
                 yield rendezvous_host
     yield from _iter_variable_hosts(job)
-    yield from _of_scripts(job)
+    yield from _iter_script_addresses(job)
     yield from _iter_hosts_of_other_jobs(job)
 
 
@@ -323,12 +322,12 @@ def _build_launch_host(launch: ContainerLaunch, pods: int) -> RendezvousHost | N
         return RendezvousHost("localhost", launcher, pods, group.doc, group, path, launch=launch)
     if isinstance(facts, TorchrunCommand):
         is_static = facts.backend == "static"
-        # Only a static rendezvous looks at --master_addr.
+        # Only a static rendezvous reads --master_addr.
         name = "master_addr" if is_static and "rdzv_endpoint" not in facts.value_origins else "rdzv_endpoint"
         path = launch.locate_word(facts.find_option_word(name, launch.invocation.program_word))
         host = facts.host
         if facts.backend == "c10d" and name not in facts.value_origins and "envFrom" not in launch.container:
-            host = "localhost"  # what c10d makes of no endpoint
+            host = "localhost"  # the default endpoint of c10d
         if host is None or (facts.backend or "") not in ("static", "c10d"):
             return None
         if name not in facts.command_line.options and name in facts.value_origins:
@@ -342,8 +341,8 @@ def _build_launch_host(launch: ContainerLaunch, pods: int) -> RendezvousHost | N
     return None
 
 
-def _at_own_address(launch: ContainerLaunch, pods: int) -> RendezvousHost | None:
-    """A line that names the Pod which runs it, by a reference or by a command of the shell."""
+def _find_own_address(launch: ContainerLaunch, pods: int) -> RendezvousHost | None:
+    """Return a host by which a line names its own Pod, by a reference or a shell command."""
     by, group = launch.invocation.launcher, launch.group
     for name in ("rdzv_endpoint", "master_addr", "main_process_ip"):
         option = launch.invocation.options.get(name)
@@ -367,9 +366,9 @@ def _at_own_address(launch: ContainerLaunch, pods: int) -> RendezvousHost | None
 
 
 def _own_address(written: str, launch: ContainerLaunch) -> str:
-    """What a text stands for that is the Pod's own name or address; "" for anything else.
+    """Describe a text that is the Pod's own name or address; "" for anything else.
 
-    A variable stands for what the shell sets it to before the program, if that is certain.
+    A variable is replaced by the value that the shell certainly sets before the program.
     """
     for _ in range(_MAX_ASSIGNMENTS):
         found = _OWN.match(written)
@@ -386,7 +385,7 @@ def _own_address(written: str, launch: ContainerLaunch) -> str:
 
 
 def _find_own_field(container: Mapping[str, Any], name: str) -> str:
-    """The field of the Pod itself that a variable has, if that differs from Pod to Pod; else ""."""
+    """Return the Pod field in a variable, if it differs between Pods; else ""."""
     for _, entry in get_entries(container, "env"):
         if get_text(entry, "name") == name:
             field = get_text(get_mapping(get_mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
@@ -407,7 +406,7 @@ def _iter_deepspeed_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
 
 
 def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
-    """MASTER_ADDR of a job whose controller sets none, and whose scripts read it themselves."""
+    """Yield MASTER_ADDR of a job whose controller sets none, and whose scripts read it."""
     if not has_trait(job, "ranks-by-user"):
         return
     pods = sum(each.replicas for each in job.pods if _sets_variable(each, _MASTER_VARIABLE))
@@ -426,8 +425,8 @@ def _iter_variable_hosts(job: LoweredJob) -> Iterator[RendezvousHost]:
             yield RendezvousHost(host, "the script", pods, launch.group.doc, launch.group, path, own=own)
 
 
-def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
-    """MASTER_ADDR that a shell sets for a script of several processes, over what the container has."""
+def _iter_script_addresses(job: LoweredJob) -> Iterator[RendezvousHost]:
+    """Yield MASTER_ADDR that a shell sets for a multi-process script, overriding the container's variable."""
     for launch in find_launches(job):
         found = launch.invocation
         size = found.variables.get("WORLD_SIZE") or ""
@@ -438,7 +437,7 @@ def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
             or not (size.isdecimal() and len(size) < 8)
         ):
             continue
-        host, own = _set_by_shell(launch)
+        host, own = _find_shell_address(launch)
         if host and int(size) > 1:
             group, place = launch.group, assignment_place(launch, _MASTER_VARIABLE)
             yield RendezvousHost(
@@ -447,7 +446,7 @@ def _of_scripts(job: LoweredJob) -> Iterator[RendezvousHost]:
 
 
 def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
-    """Hosts of other jobs in the options and variables by which scripts of several Pods meet."""
+    """Yield hosts of other jobs in the rendezvous options and variables of scripts in several Pods."""
     pods = sum(group.replicas for group in job.pods)
     for launch in find_launches(job) if pods > 1 else ():
         if launch.invocation.launcher != "python" or launch.invocation.started_by:
@@ -455,7 +454,7 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
         group = launch.group
         candidates = [
             (placed.option.name, placed.option.value or "", placed.path)
-            for placed in of_program(job, launch)
+            for placed in list_program_options(job, launch)
             if _MEETING_OPTION.fullmatch(placed.option.last)
         ]
         for name, value in launch.resolve_environment().items():
@@ -464,13 +463,13 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
                 candidates.append((name, value, path))
         for name, value, path in candidates:
             hosts = [_PORT.sub("", host.strip()) for host in value.removeprefix("tcp://").split(",")]
-            other = next((host for host in hosts if pod_hosts.of_other_job(job, host)), "")
+            other = next((host for host in hosts if pod_hosts.find_job_of_host(job, host)), "")
             if other:
                 yield RendezvousHost(other, f"the script ({name})", pods, group.doc, group, path)
 
 
-def _set_by_shell(launch: ContainerLaunch) -> tuple[str, str]:
-    """The MASTER_ADDR that a program has from its shell, and how it names the Pod itself; "" for none."""
+def _find_shell_address(launch: ContainerLaunch) -> tuple[str, str]:
+    """Return the MASTER_ADDR that the shell sets for a program, and how it names its Pod; "" for none."""
     variables = launch.invocation.variables
     if _MASTER_VARIABLE not in variables or variables[_MASTER_VARIABLE] == launch.resolve_environment().get(
         _MASTER_VARIABLE, ""
@@ -492,7 +491,7 @@ def _sets_variable(group: ReplicaGroup, name: str) -> bool:
 
 
 def _iter_static_launches(job: LoweredJob) -> Iterator[ContainerLaunch]:
-    """The lines for several nodes whose ranks are told to them."""
+    """Yield the multi-node lines that get their ranks as an option."""
     for launch in find_launches(job):
         facts, invocation = launch.invocation.parsed, launch.invocation
         if invocation.is_conditional or invocation.started_by or not _is_multi_node(launch):
@@ -503,7 +502,7 @@ def _iter_static_launches(job: LoweredJob) -> Iterator[ContainerLaunch]:
 
 
 def _is_static_accelerate(facts: AccelerateCommand) -> bool:
-    """Whether accelerate takes the rank that it is told; the config file may say otherwise."""
+    """Whether accelerate uses the rank of its option; the config file may override it."""
     return (
         "machine_rank" in facts.command_line.options
         and facts.command_line.get_value("rdzv_backend", "static") == "static"
@@ -517,7 +516,7 @@ def _is_launched_by_controller(job: LoweredJob) -> bool:
 
 
 def _get_host(launch: ContainerLaunch) -> str | None:
-    """The host that a line meets at."""
+    """Return the rendezvous host of a line."""
     facts = launch.invocation.parsed
     if isinstance(facts, TorchrunCommand):
         return facts.host
@@ -525,7 +524,7 @@ def _get_host(launch: ContainerLaunch) -> str | None:
 
 
 def _find_ranks(launch: ContainerLaunch) -> tuple[int, int] | None:
-    """The node ranks of the first and the last replica of a group; None where one is not known."""
+    """Return the node ranks of the first and the last replica of a group; None if one is unknown."""
     highest = (
         find_launch_on_replica(launch, get_last_index(launch.group)) if launch.group.replicas > 1 else launch
     )
@@ -541,7 +540,7 @@ def _get_rank(launch: ContainerLaunch) -> int | None:
 
 
 def _find_pod_rank(job: LoweredJob, group: ReplicaGroup, index: int) -> int | None:
-    """The node rank of one Pod; None where it runs no such line."""
+    """Return the node rank of one Pod; None if it runs no such line."""
     for launch in _iter_static_launches(job):
         if launch.group is group:
             replica_launch = find_launch_on_replica(launch, index)
@@ -550,7 +549,7 @@ def _find_pod_rank(job: LoweredJob, group: ReplicaGroup, index: int) -> int | No
 
 
 def _build_rank_violation(job: LoweredJob, launch: ContainerLaunch, message: str) -> Violation:
-    """A hit at the option of the rank, or at the launcher that is not told one."""
+    """Build the violation at the option with the rank, or at the launcher if it has none."""
     invocation = launch.invocation
     name = "machine_rank" if invocation.launcher == "accelerate" else "node_rank"
     option = invocation.options.get(name)

@@ -14,8 +14,8 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.launchers.accelerate import AccelerateCommand
-from podplan.launchers.torchrun import ETCD_BACKENDS, RENDEZVOUS_BACKENDS, TorchrunCommand
+from podplan.launchers.commands import AccelerateCommand, TorchrunCommand
+from podplan.launchers.torchrun import ETCD_BACKENDS, RENDEZVOUS_BACKENDS
 from podplan.lint.analysis import pod_hosts
 from podplan.lint.analysis.colossalai_line import find_colossalai_line
 from podplan.lint.analysis.launches import (
@@ -26,12 +26,12 @@ from podplan.lint.analysis.launches import (
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# What scripts give to torch.distributed.init_process_group.
+# Backends that scripts pass to torch.distributed.init_process_group.
 _PROCESS_GROUPS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cncl", "rccl")
 
 
 class RendezvousBackend(NamedTuple):
-    """The rendezvous backend of a line, who uses it, and where it is written."""
+    """The rendezvous backend of a line, the program that uses it, and its path."""
 
     name: str
     launcher: str
@@ -44,7 +44,7 @@ class RendezvousBackend(NamedTuple):
 def unknown_rendezvous_backend(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rendezvous backend that torch does not register; values ``by``, ``backend`` and ``hint``."""
     for backend in _iter_backends(target.job):
-        # A blank is one option too many in the word, which another rule reports.
+        # A blank shows a second option in the word, which another rule reports.
         if backend.name in RENDEZVOUS_BACKENDS or " " in backend.name:
             continue
         hint = suggest_phrase(backend.name.lower(), RENDEZVOUS_BACKENDS)
@@ -93,7 +93,7 @@ def _starts_torchrun(facts: AccelerateCommand) -> bool:
 
 
 def _find_non_etcd_endpoint(job: LoweredJob, facts: TorchrunCommand) -> str:
-    """Where torchrun looks for etcd and finds none; "" where there may be one."""
+    """Return the endpoint where torchrun expects etcd and finds none; "" if there may be one."""
     host = facts.host
     if host is None:
         return "" if "rdzv_endpoint" in facts.value_origins else "localhost:2379, because no endpoint is set"

@@ -1,4 +1,4 @@
-"""The port of the rendezvous where containers declare it under its name, and with other numbers.
+"""Containers that declare the named rendezvous port with another number.
 
 Source: https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/controller.v1/pytorch/envvar.go, which
 takes the number of the port by its name; whether T9k's controller does is not documented.
@@ -20,7 +20,10 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 @check(aliases=("rendezvous-port",))
 def rendezvous_port_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A port of the name of the rendezvous with another number; values ``name``, ``number``, ``other``."""
+    """A port with the name of the rendezvous port and another number.
+
+    Values: ``name``, ``number``, ``other``.
+    """
     rendezvous = _find_service_port(target.job)
     if rendezvous is None:
         return
@@ -41,7 +44,7 @@ class _WrittenPort(NamedTuple):
 
 
 def _iter_written_ports(group: ReplicaGroup, name: str) -> Iterator[_WrittenPort]:
-    """The ports of a name that somebody wrote; others are defaults."""
+    """Yield the ports of a name from files; others are defaults."""
     for index, container in get_entries(get_mapping(group.doc.data, "spec"), "containers"):
         for port_index, port in get_entries(container, "ports"):
             path: Path = ("spec", "containers", index, "ports", port_index, "containerPort")
@@ -50,7 +53,7 @@ def _iter_written_ports(group: ReplicaGroup, name: str) -> Iterator[_WrittenPort
 
 
 def _find_service_port(job: LoweredJob) -> tuple[str, int] | None:
-    """The name and the number of the port at which the replicas meet: MASTER_PORT, where Pods have it."""
+    """Return name and number of the rendezvous port: MASTER_PORT, if Pods have it."""
     numbers = {
         get_text(entry, "value")
         for group in job.pods

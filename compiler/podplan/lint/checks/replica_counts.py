@@ -1,4 +1,4 @@
-"""Replica types without which a job has nothing that trains, or nothing that starts the training.
+"""Missing replica types: without them a job has no training, or nothing starts it.
 
 Sources: https://github.com/t9k/user-manuals/tree/master/src/modules/jobs, and the API references there.
 """
@@ -16,7 +16,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 @check()
 def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A type that must have replicas and has none, or a job without any. Value ``what``."""
+    """A required replica type without replicas, or a job without any replicas. Value ``what``."""
     job, kind_spec = target.job, find_kind_spec(target.job)
     if kind_spec is None or _is_elastic(job):
         return
@@ -34,6 +34,6 @@ def no_replicas(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _is_elastic(job: LoweredJob) -> bool:
-    """Whether expectedReplicas says how many replicas there are."""
+    """Whether expectedReplicas states the number of replicas."""
     elastic = get_mapping(spec_of(job), "elastic")
     return elastic.get("enabled") is True and "expectedReplicas" in elastic

@@ -1,4 +1,4 @@
-"""Replica types of one process group that run different software, or that are told different things.
+"""Replica types of one process group with different images or options.
 
 Sources: https://docs.pytorch.org/docs/stable/distributed.html (all processes call the same collectives in the
 same order, with one backend), https://docs.pytorch.org/docs/stable/elastic/run.html.
@@ -14,7 +14,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -30,7 +30,7 @@ _DEVICE_PATTERN = compile_lazily(r"(?<![a-z0-9])(?:cpu|gpu)(?![a-z0-9])")
 
 @check()
 def unequal_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Another image or another value of an option than a replica type of the same group has.
+    """Another image or option value than in a replica type of the same process group.
 
     Values: ``what``, ``other``, ``type`` and ``other_type``.
     """
@@ -56,7 +56,7 @@ def _get_script(launch: ContainerLaunch) -> str:
 
 
 def _iter_image(one: ContainerLaunch, other: ContainerLaunch) -> Iterator[Violation]:
-    """Two versions of one image. Images of other names may be builds for other devices, and so may tags."""
+    """Yield two versions of one image. Other names or tags may be builds for other devices."""
     images = [get_text(each.container, "image") for each in (one, other)]
     names = [_DEVICE_PATTERN.sub("", image) for image in images]
     if names[0] != names[1] and _get_repository(images[0]) == _get_repository(images[1]):
@@ -67,14 +67,14 @@ def _iter_image(one: ContainerLaunch, other: ContainerLaunch) -> Iterator[Violat
 
 
 def _get_repository(image: str) -> str:
-    """An image without its tag and its digest."""
+    """Return an image without its tag and digest."""
     folder, slash, name = image.partition("@")[0].rpartition("/")
     return f"{folder}{slash}{name.partition(':')[0]}"
 
 
 def _iter_options(job: LoweredJob, one: ContainerLaunch, other: ContainerLaunch) -> Iterator[Violation]:
     first, second = (
-        {placed.option.last: placed for placed in of_program(job, each) if _is_shared(placed)}
+        {placed.option.last: placed for placed in list_program_options(job, each) if _is_shared(placed)}
         for each in (one, other)
     )
     for name in first.keys() & second.keys():

@@ -1,4 +1,4 @@
-"""Claims, Secrets and ConfigMaps of the repository, against the jobs that use them.
+"""Claims, Secrets and ConfigMaps of the repository that do not fit the jobs that use them.
 
 An object belongs to a job if it has the namespace of the job, or neither has one, and it is in the file of
 the job. Where that file has no object of the name, all of the repository count, and what one of them allows
@@ -31,9 +31,9 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
-# Labels and annotations of tools that fill or extend an object in the cluster.
+# Labels and annotations of tools that complete an object in the cluster.
 _FILLED_BY = ("inject", "replicat", "reflect", "sealedsecrets", "external-secrets", "vault", "merge")
-_LONGEST = 8000  # characters of a value that is decoded
+_LONGEST = 8000  # longest value that is decoded, in characters
 _ENCODINGS = {
     "data": "it was encoded with its line end; encode it with printf %s or echo -n",
     "stringData": "a block with | keeps its line end; write the value behind the key, or |-",
@@ -41,7 +41,7 @@ _ENCODINGS = {
 _FILLED_TYPES = ("kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token")
 
 
-class Need(NamedTuple):
+class ObjectNeed(NamedTuple):
     """An object by its kind, namespace and name."""
 
     kind: str
@@ -49,12 +49,12 @@ class Need(NamedTuple):
     name: str
 
 
-class Left(NamedTuple):
-    """What a job of a file uses of objects, or what an object of a file offers: its access modes or keys."""
+class ObjectSummary(NamedTuple):
+    """The objects that a job uses, or the access modes or keys that an object has, with the file."""
 
     file: str
-    uses: tuple[tuple[Need, tuple[str, ...]], ...] = ()
-    object: Need | None = None
+    uses: tuple[tuple[ObjectNeed, tuple[str, ...]], ...] = ()
+    object: ObjectNeed | None = None
     content: tuple[str, ...] = ()
 
     @property
@@ -66,26 +66,28 @@ class Left(NamedTuple):
         return "jobs" if self.object is None else "object"
 
 
-def claims_left(job: LoweredJob) -> Left | None:
-    """The claims that several Pods of a job mount, or the access modes of a claim."""
+def claims_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by the claims that several Pods mount, a claim by its access modes."""
     if job.cr is None:
         return _object_left(job, "PersistentVolumeClaim")
     where = namespace_of(job)
     uses = [
-        (Need("PersistentVolumeClaim", where, claim), ())
+        (ObjectNeed("PersistentVolumeClaim", where, claim), ())
         for claim, listed in find_claim_users(job).items()
         if mounting(listed) > 1 and not get_entry(job, "pvcs", claim)
     ]
-    return Left(_file(job.cr), tuple(uses)) if uses else None
+    return ObjectSummary(_file(job.cr), tuple(uses)) if uses else None
 
 
 @check(summarize=claims_left, aliases=("claim-of-repository",))
-def claim_not_shareable(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+def claim_not_shareable(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """A claim of the repository that the Pods of a job cannot mount together.
 
     Values: those of ``hit_of_claim``, ``mode``, ``who``.
     """
-    for number, need, _, offered in _met(left):
+    for number, need, _, offered in _iter_needed_objects(left):
         modes = _together(left, offered)
         if modes == {"ReadWriteOncePod"}:
             mode, who = "ReadWriteOncePod", "one Pod"
@@ -102,29 +104,35 @@ def claim_not_shareable(left: Mapping[int, Left], again: RebuildJob) -> Iterator
             yield number, hit._replace(values=values, related=[*hit.related, place])
 
 
-def keys_left(job: LoweredJob) -> Left | None:
-    """The Secrets and ConfigMaps that a job takes keys of, or the keys of one."""
+def keys_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by the keys of Secrets and ConfigMaps that it uses, an object by its keys."""
     if job.cr is None:
         return _object_left(job, "Secret") or _object_left(job, "ConfigMap")
     where = namespace_of(job)
     own = {
         (one.doc.data["kind"], get_text(get_mapping(one.doc.data, "metadata"), "name")) for one in job.groups
     }
-    uses: dict[Need, dict[str, None]] = {}
+    uses: dict[ObjectNeed, dict[str, None]] = {}
     for group in job.pods:
         for use in _uses(group):
             if (use.kind, use.name) not in own and not get_section(job, INVENTORY_SECTIONS[use.kind]):
-                uses.setdefault(Need(use.kind, where, use.name), {})[use.key] = None
-    return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
+                uses.setdefault(ObjectNeed(use.kind, where, use.name), {})[use.key] = None
+    return (
+        ObjectSummary(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
+        if uses
+        else None
+    )
 
 
 @check(summarize=keys_left, aliases=("key-of-repository",))
-def unknown_reference_key(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
+def unknown_reference_key(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
     """A key that a Secret or ConfigMap of the repository does not have.
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
     """
-    for number, need, used, offered in _met(left):
+    for number, need, used, offered in _iter_needed_objects(left):
         keys = _together(left, offered)
         if not keys or keys.issuperset(used):
             continue
@@ -139,22 +147,28 @@ def unknown_reference_key(left: Mapping[int, Left], again: RebuildJob) -> Iterat
                     yield number, hit
 
 
-def newlines_left(job: LoweredJob) -> Left | None:
-    """The keys of Secrets that a job has as variables, or the keys of a Secret that end with a line break."""
+def newlines_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by Secret keys in variables, a Secret by keys whose values end with a line break."""
     if job.cr is None:
         left = _object_left(job, "Secret")
         return left._replace(content=_find_newlines(job.groups[0].doc.data)) if left is not None else None
     where = namespace_of(job)
-    uses: dict[Need, dict[str, None]] = {}
+    uses: dict[ObjectNeed, dict[str, None]] = {}
     for reference in _iter_secret_variables(job):
-        uses.setdefault(Need("Secret", where, reference.name), {})[reference.key] = None
-    return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
+        uses.setdefault(ObjectNeed("Secret", where, reference.name), {})[reference.key] = None
+    return (
+        ObjectSummary(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
+        if uses
+        else None
+    )
 
 
 @check(summarize=newlines_left)
-def secret_ends_with_newline(left: Mapping[int, Left], again: RebuildJob) -> Iterator[tuple[int, Violation]]:
-    """A variable with the line break at the end of a Secret. Values: ``name``, ``key``, ``how``."""
-    for number, need, used, offered in _met(left):
+def secret_ends_with_newline(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
+    """A variable with a Secret value that ends with a line break. Values: ``name``, ``key``, ``how``."""
+    for number, need, used, offered in _iter_needed_objects(left):
         keys = _together(left, offered)
         if keys.isdisjoint(used):
             continue
@@ -172,7 +186,7 @@ def secret_ends_with_newline(left: Mapping[int, Left], again: RebuildJob) -> Ite
 
 
 def _iter_secret_variables(job: LoweredJob, group: ReplicaGroup | None = None) -> Iterator[ObjectReference]:
-    """The variables of the Pods of a job, or of one group of them, that have a key of a Secret."""
+    """Yield the variables from Secret keys in the Pods of a job, or of one replica group."""
     for each in job.pods if group is None else (group,):
         for reference in iter_references(each):
             if reference.kind == "Secret" and reference.key and "env" in reference.path:
@@ -180,7 +194,7 @@ def _iter_secret_variables(job: LoweredJob, group: ReplicaGroup | None = None) -
 
 
 def _find_newlines(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a Secret whose value is one line with its line break."""
+    """Return the keys of a Secret whose value is one line that ends with a line break."""
     texts = {str(key): value for key, value in get_mapping(data, "stringData").items()}
     for key, value in get_mapping(data, "data").items():
         texts.setdefault(str(key), _decode(value))
@@ -192,7 +206,7 @@ def _is_line(text: str) -> bool:
 
 
 def _decode(value: Any) -> str:
-    """The text of a value of data; "" where it is none, or too long for a token."""
+    """Decode a value of ``data``; "" if it is no text, or too long for a token."""
     if not isinstance(value, str) or len(value) > _LONGEST:
         return ""
     try:
@@ -201,8 +215,8 @@ def _decode(value: Any) -> str:
         return ""
 
 
-class Use(NamedTuple):
-    """A key that a Pod takes of a Secret or ConfigMap: where, and what happens without it."""
+class KeyUse(NamedTuple):
+    """A key of a Secret or ConfigMap that a Pod uses: its path, and what happens without it."""
 
     kind: str
     name: str
@@ -211,10 +225,12 @@ class Use(NamedTuple):
     effect: str
 
 
-def _uses(group: ReplicaGroup) -> Iterator[Use]:
+def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
     for reference in iter_references(group):
         if reference.key:
-            yield Use(reference.kind, reference.name, reference.key, reference.key_path, _effect(reference))
+            yield KeyUse(
+                reference.kind, reference.name, reference.key, reference.key_path, _effect(reference)
+            )
     volumes = {
         get_text(volume, "name"): volume
         for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
@@ -228,7 +244,7 @@ def _uses(group: ReplicaGroup) -> Iterator[Use]:
             if get_text(mount, "subPath"):
                 key = normpath(get_text(mount, "subPath"))
                 if "/" not in key:
-                    yield Use(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
+                    yield KeyUse(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
                 continue
             folder = normpath(get_text(mount, "mountPath") or "/")
             for program in programs_read(group, base, container):
@@ -237,11 +253,11 @@ def _uses(group: ReplicaGroup) -> Iterator[Use]:
                     effect = (
                         f"so {program.path} does not exist, because the mount hides the files of the image"
                     )
-                    yield Use(*source, key, (*at, "mountPath"), effect)
+                    yield KeyUse(*source, key, (*at, "mountPath"), effect)
 
 
 def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
-    """The first step of the path of a program below a folder, where no mount further down holds it."""
+    """Return the first part of a program's path below a folder, if no deeper mount contains it."""
     if not program.path.startswith(f"{folder}/"):
         return ""
     mounts = (
@@ -250,11 +266,11 @@ def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
     if any(f"{program.path}/".startswith(f"{one}/") and len(one) > len(folder) for one in mounts):
         return ""
     below = program.path.removeprefix(f"{folder}/")
-    return "" if "/" in below else below  # what lies in a folder is no key, which program-hidden reports
+    return "" if "/" in below else below  # a path with a folder is no key; program-hidden reports it
 
 
 def _source(volume: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The kind and name of the object whose keys are the files of a volume, where it lists none itself."""
+    """Return kind and name of the object whose keys are the files of a volume that lists no items."""
     for kind, field, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
         source = get_mapping(volume, field)
         if get_text(source, name) and "items" not in source and source.get("optional") is not True:
@@ -268,15 +284,17 @@ def _effect(reference: ObjectReference) -> str:
     return "so the volume is not mounted and the Pod stays in ContainerCreating"
 
 
-def _together(left: Mapping[int, Left], offered: list[int]) -> frozenset[str]:
-    """What objects of one name offer; nothing where one of them does not tell."""
+def _together(left: Mapping[int, ObjectSummary], offered: list[int]) -> frozenset[str]:
+    """Return the access modes or keys of all objects with one name; nothing if one is not known."""
     each = [left[one].content for one in offered]
     return frozenset(name for content in each for name in content) if all(each) else frozenset()
 
 
-def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, tuple[str, ...], list[int]]]:
-    """The objects that jobs need and the repository has: the job, the object, its keys, those of its name."""
-    there: dict[Need, list[int]] = {}
+def _iter_needed_objects(
+    left: Mapping[int, ObjectSummary],
+) -> Iterator[tuple[int, ObjectNeed, tuple[str, ...], list[int]]]:
+    """Yield the objects that jobs need and the repository has: job, object, its keys, keys of that name."""
+    there: dict[ObjectNeed, list[int]] = {}
     for number, one in left.items():
         if one.object is not None:
             there.setdefault(one.object, []).append(number)
@@ -287,17 +305,19 @@ def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, tuple[str, ...],
                 yield number, need, used, beside or there[need]
 
 
-def _object_left(job: LoweredJob, kind: str) -> Left | None:
+def _object_left(job: LoweredJob, kind: str) -> ObjectSummary | None:
     data = job.groups[0].doc.data
     if data.get("kind") != kind or data.get("apiVersion") != "v1":
         return None
     metadata = get_mapping(data, "metadata")
-    which = Need(kind, get_text(metadata, "namespace"), get_text(metadata, "name"))
-    return Left(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
+    which = ObjectNeed(kind, get_text(metadata, "namespace"), get_text(metadata, "name"))
+    return (
+        ObjectSummary(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
+    )
 
 
 def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The access modes of a claim, or the keys of an object; empty where the file does not tell all."""
+    """Return the access modes of a claim, or the keys of an object; empty if the file has not all."""
     if data["kind"] == "PersistentVolumeClaim":
         return tuple(mode for _, mode in get_texts(get_mapping(data, "spec"), "accessModes"))
     metadata = get_mapping(data, "metadata")

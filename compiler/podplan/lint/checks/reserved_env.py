@@ -1,4 +1,4 @@
-"""Variables that the controller or the launcher sets, and that somebody sets as well."""
+"""Variables in files that the controller or the launcher sets as well."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _TORCHRUN_OPTION = compile_lazily(r"--([a-z_]+)(?:=.*)?")
     )
 )
 def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables of a Pod that the controller sets too, to another value, of the names ``params["names"]``.
+    """Variables that the controller sets to another value, with the names ``params["names"]``.
 
-    With ``params["unknown"]`` those of which nobody knows here whether the value is another one. Values
+    With ``params["unknown"]``, those where it is not known whether the values differ. Values
     ``name``, ``value`` (of the controller) and ``written``.
     """
     group, job = target.group, target.job
@@ -53,21 +53,21 @@ def reserved_env(target: Target, params: Mapping[str, Any]) -> Iterator[Violatio
                 index, controller_entry = controller_entries[name]
                 difference = _compare_values(job, group, path, index, number)
                 first_group = _find_first_difference(job, group.replica_type, path, index, number)
-                # Once for all replicas of a type: others get another rank, which is no other mistake.
+                # Once for all replicas of a type: their ranks differ, but the mistake is the same.
                 is_first_or_equal = first_group is group or _get_controller_value(
                     first_group, path, index
                 ) == controller_entry.get("value")
                 if is_first_or_equal and difference == ("unknown" if params.get("unknown") else "differs"):
                     written_value = env_sources.read_env_value(group, path, number).description
                     values = {"name": name, "value": controller_entry.get("value"), "written": written_value}
-                    # Not safe: where the written value wins, replicas may train apart, each on its own.
+                    # Not safe: if the written value wins, replicas may train separately.
                     step = "valueFrom" if "valueFrom" in entry else "value"
                     yield Violation((*entry_path, step), values, change=("remove", entry_path, None))
 
 
 @check()
 def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables that the launcher sets for each process, or has an option for, so that they are lost.
+    """Variables that the launcher overrides for each process, or has an option for.
 
     Values ``name`` and ``why``.
     """
@@ -97,9 +97,9 @@ def launcher_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _is_read_elsewhere(container: Mapping[str, Any], number: int, name: str) -> bool:
-    """Whether anything else in a container names its variable ``number``: $(RANK), a shell string, a probe.
+    """Whether anything else in a container reads its variable ``number``: $(RANK), a shell string, a probe.
 
-    What the launcher starts gets its own value of such a variable; all else in the container has this one.
+    Only the processes of the launcher get another value; everything else in the container uses this one.
     """
     rest_of_container = {
         **container,
@@ -118,13 +118,13 @@ def _iter_strings(value: Any) -> Iterator[str]:
 
 
 def is_set_by_launcher(job: LoweredJob, name: str) -> bool:
-    """Whether the launcher that the controller starts gives each process a variable of its own."""
+    """Whether the launcher that the controller starts sets a variable for each process."""
     launcher = _find_launcher(job)
     return bool(launcher and name in PROCESS_VARIABLES[launcher])
 
 
 def _find_launcher(job: LoweredJob) -> str:
-    """The launcher that sets the variables of the processes, "" where there is none."""
+    """Return the launcher that sets the variables of the processes, "" if there is none."""
     spec = spec_of(job)
     if has_trait(job, "torchrun-by-controller"):
         return "torchrun" if get_mapping(spec, "torchrunConfig").get("enabled") is True else ""
@@ -134,7 +134,7 @@ def _find_launcher(job: LoweredJob) -> str:
 
 
 def _find_torchrun_options(job: LoweredJob, container: Mapping[str, Any]) -> dict[str, str]:
-    """The options that torchrun is given, by their PET_ variables."""
+    """Return the options of the torchrun line, by their PET_ variables."""
     line = find_colossalai_line(job)
     if line is not None:
         return {f"PET_{name.upper()}": f"--{name}" for name in line.torchrun.command_line.options}
@@ -159,7 +159,7 @@ def is_set_by_controller(group: ReplicaGroup, path: Path) -> bool:
 def _compare_values(
     job: LoweredJob, group: ReplicaGroup, path: Path, controller_index: int, written_index: int
 ) -> str:
-    """Whether Pods get another value than the controller's: "differs", "unknown", or "" for the same.
+    """Compare the written values with the controller's: "differs", "unknown", or "" for the same.
 
     ``controller_index`` and ``written_index`` are the indices of the two variables in ``env``.
     """
@@ -168,7 +168,7 @@ def _compare_values(
     )
     if actual.texts is not None:
         return "differs" if actual.texts != expected.texts else ""
-    if actual.is_per_pod:  # an address or a name that each Pod has for itself
+    if actual.is_per_pod:  # an address or a name of each Pod
         return "differs" if count_pods(job) > 1 or not actual.is_address else ""
     values = {
         text
@@ -176,13 +176,13 @@ def _compare_values(
         if other.replica_type == group.replica_type
         for text in env_sources.read_env_value(other, path, controller_index).texts or ()
     }
-    return "differs" if len(values) > 1 else "unknown"  # one value for all of them
+    return "differs" if len(values) > 1 else "unknown"  # one value for all Pods
 
 
 def _find_first_difference(
     job: LoweredJob, role: str, path: Path, controller_index: int, written_index: int
 ) -> ReplicaGroup | None:
-    """The first Pods of a replica type that get, or may get, another value."""
+    """Return the first Pods of a replica type that get, or may get, another value."""
     groups = (group for group in job.pods if group.replica_type == role)
     return next(
         (group for group in groups if _compare_values(job, group, path, controller_index, written_index)),
@@ -191,6 +191,6 @@ def _find_first_difference(
 
 
 def _get_controller_value(group: ReplicaGroup | None, path: Path, number: int) -> Any:
-    """The value of the controller in the first Pod of a group."""
+    """Return the value of the controller in the first Pod of a group."""
     entry = value_at(group.doc.data, (*path, "env", number)) if group is not None else None
     return get_mapping({"entry": entry}, "entry").get("value")

@@ -1,4 +1,4 @@
-"""Commands that fail where the start before left its result, so that no restart gets past them.
+"""Commands that fail if their result exists from an earlier start, so that every restart fails.
 
 Sources: https://pubs.opengroup.org/onlinepubs/9699919799/utilities/mkdir.html (without -p a folder that
 exists is an error), https://git-scm.com/docs/git-clone (an existing folder is taken only if it is empty).
@@ -13,7 +13,7 @@ from podplan.core.findings import Path, below
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
-from podplan.launchers.processes import Process, ShellString, set_options
+from podplan.launchers.processes import Process, ShellString, update_shell_options
 from podplan.launchers.shell import SimpleCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
@@ -24,7 +24,7 @@ from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import Target, Violation
 
-_KEPT_VOLUMES = ("persistentVolumeClaim", "nfs", "cephfs")  # a hostPath is on one of many nodes
+_KEPT_VOLUMES = ("persistentVolumeClaim", "nfs", "cephfs")  # no hostPath: a new node lacks it
 _TESTS = frozenset(("test", "[", "[[", "rm", "rmdir", "mv", "trap"))
 _OTHER_COMMANDS_FOLLOW = (";", "\n", "&", "||")
 _PATTERN = frozenset("*?[{$")
@@ -49,13 +49,13 @@ def restart_finds_leftover(subject: Target, params: Mapping[str, Any]) -> Iterat
 
 
 def _iter_made(process: Process) -> Iterator[tuple[str, Word, str]]:
-    """The folders that the commands of a container make, where it fails without them."""
+    """Yield the folders that commands create, if the container fails when a command fails."""
     if process.string is None:
         yield from _read_made(process)
         return
     string = process.string
     if any(isinstance(node, SimpleCommand) and _name_of(node) in _TESTS for node in string.nodes):
-        return  # it may ask for the folder, or remove it, before it makes it
+        return  # it may test for the folder, or remove it, before it creates it
     for at, node in enumerate(string.nodes):
         if isinstance(node, SimpleCommand) and node.operator_before != "||" and _ends_script(string, at):
             yield from _read_made(string.process(node))
@@ -66,11 +66,11 @@ def _name_of(command: SimpleCommand) -> str:
 
 
 def _ends_script(string: ShellString, at: int) -> bool:
-    """Whether a script ends with an error if one of its commands fails."""
+    """Whether a script fails if one of its commands fails."""
     options = string.options
     for node in string.nodes[:at]:
         if isinstance(node, SimpleCommand) and _name_of(node) == "set":
-            options = set_options(node.words[1:], options)
+            options = update_shell_options(node.words[1:], options)
     after = string.nodes[at].operator_after
     if "errexit" in options and after in ("", ";", "\n"):
         return True
@@ -79,7 +79,7 @@ def _ends_script(string: ShellString, at: int) -> bool:
 
 
 def _read_made(process: Process) -> Iterator[tuple[str, Word, str]]:
-    """The folders that mkdir or git clone makes, each with the name of the command and its word."""
+    """Yield the folders that mkdir or git clone creates, with the name of the command and its word."""
     words = process.words[1:]
     plain = [word for word in words if not word.text.startswith("-")]
     if process.name == "mkdir" and not any(_makes_parents(word.text) for word in words):
@@ -98,7 +98,7 @@ def _makes_parents(flag: str) -> bool:
 
 
 def _find_kept_volume(group: ReplicaGroup, container: Mapping[str, Any], path: str) -> str:
-    """The volume that keeps a path when the Pod is deleted; "" for none, or one folder for each Pod."""
+    """Return the volume that keeps a path after the Pod is deleted; "" for none, or with a folder per Pod."""
     found = mount_of(container, path)
     if found is None or "subPathExpr" in found[1]:
         return ""

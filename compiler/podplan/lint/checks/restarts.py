@@ -1,4 +1,4 @@
-"""What happens when a replica ends: restart policies, and the retries that all replicas share.
+"""Restart policies of replicas, and the retries that all replicas share.
 
 Sources: docs/evidence/t9k-common.md#meaning-of-the-restart-policies,
 docs/evidence/t9k-common.md#backoff-limit, docs/evidence/torchrun.md#rejoining-after-a-restart.
@@ -7,7 +7,7 @@ docs/evidence/t9k-common.md#backoff-limit, docs/evidence/torchrun.md#rejoining-a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
@@ -17,6 +17,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training
 from podplan.launchers.processes import Process
 from podplan.lint.analysis.jobs import (
+    ReplicaSpec,
     count_gpus,
     count_pods,
     find_kind_spec,
@@ -27,16 +28,18 @@ from podplan.lint.analysis.jobs import (
     kind_of,
     spec_of,
 )
+from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# Names by which a script says with which exit code it wants to be started again.
+# Options and variables with the exit code by which a script requests a restart.
 _REQUEUE = compile_lazily(
     r"(?:--?)?(?:\w+[-_.])?(?:requeue|resume|restart|retry|preempt\w*|resched\w*)[-_]?(?:exit|return)?[-_]?(?:code|status)",
     re.IGNORECASE,
 )
+MAX_RESTARTS: Path = ("spec", "torchrunConfig", "maxRestarts")
 LONGEST_NAME, LONGEST_CODE = 60, 4
 _STOP_SIGNALS = frozenset(("TERM", "SIGTERM", "15", "INT", "SIGINT", "2"))
 _TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
@@ -44,19 +47,22 @@ _TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
 
 @check(params=object_schema({"default": COUNT}))
 def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Fewer retries than one failure takes where all ranks fall together.
+    """Fewer retries than one failure uses if all ranks fail together.
 
-    Values: ``pods``, ``restarted``, ``retries``, ``said``.
+    Values: ``pods``, ``reason``, ``restarted``, ``retries``, ``said``.
     """
     job, spec = target.job, spec_of(target.job)
-    restarting_specs = [
-        role for role in get_replica_specs(job) if role.data.get("restartPolicy") in ("OnFailure", "Always")
-    ]
-    if not restarting_specs or is_launched_by_torchrun(job) or is_mode_enabled(job, "debug"):
+    restarting_specs = _list_restarting_specs(job)
+    restarts_nothing = _never_restarts_processes(job)
+    if not restarting_specs or is_mode_enabled(job, "debug"):
+        return
+    if is_launched_by_torchrun(job) and not restarts_nothing:
+        return
+    types = {role.type for role in restarting_specs}
+    if not is_launched_by_torchrun(job) and _restarts_processes_by_command(job, types):
         return
     if len({count_gpus(group) > 0 for group in job.pods}) > 1:
         return  # replicas with and without GPUs are no single process group
-    types = {role.type for role in restarting_specs}
     restarted = sum(group.replicas for group in job.pods if group.replica_type in types)
     if has_trait(job, "unlimited-retries") and "backoffLimit" not in get_mapping(spec, "runPolicy"):
         return
@@ -66,7 +72,15 @@ def retries_for_one_failure(target: Target, params: Mapping[str, Any]) -> Iterat
         policy_path: Path = (*restarting_specs[0].path, "restartPolicy")
         limit_path: Path = ("spec", "runPolicy", "backoffLimit")
         related = [(target.doc, policy_path, "the restarted replicas")]
-        values = {"pods": count_pods(job), "restarted": restarted, "retries": retries, "said": default_note}
+        if restarts_nothing:
+            related.append((target.doc, MAX_RESTARTS, "torchrun restarts no process"))
+        values = {
+            "pods": count_pods(job),
+            "reason": "torchrun restarts no process" if restarts_nothing else "their ranks are fixed",
+            "restarted": restarted,
+            "retries": retries,
+            "said": default_note,
+        }
         yield (
             Violation(policy_path, values) if default_note else Violation(limit_path, values, related=related)
         )
@@ -77,16 +91,46 @@ def is_launched_by_torchrun(job: LoweredJob) -> bool:
     return get_mapping(spec_of(job), "torchrunConfig").get("enabled") is True
 
 
+def _list_restarting_specs(job: LoweredJob) -> list[ReplicaSpec]:
+    """The replica types that are restarted after every failure."""
+    return [
+        role for role in get_replica_specs(job) if role.data.get("restartPolicy") in ("OnFailure", "Always")
+    ]
+
+
+def _never_restarts_processes(job: LoweredJob) -> bool:
+    """Whether torchrun ends at the first failure, so that it ends in all Pods: maxRestarts is 0.
+
+    In an elastic job the other Pods may go on without the one that failed.
+    """
+    elastic = get_mapping(spec_of(job), "elastic")
+    return (
+        is_launched_by_torchrun(job)
+        and get_mapping(spec_of(job), "torchrunConfig").get("maxRestarts") == 0
+        and elastic.get("enabled") is not True
+    )
+
+
+def _restarts_processes_by_command(job: LoweredJob, types: Set[str]) -> bool:
+    """Whether the commands of all replicas of ``types`` start a torchrun that restarts its processes."""
+    restarting_types = {
+        launch.group.replica_type
+        for launch in find_launches(job)
+        if launch.torchrun is not None and launch.torchrun.max_restarts != 0
+    }
+    return restarting_types >= {group.replica_type for group in job.pods if group.replica_type in types}
+
+
 def find_shared_retries(spec: Mapping[str, Any], default: int) -> tuple[int, str]:
-    """The retries that all replicas share, and what to say of them where nobody wrote them."""
+    """Return the retries that all replicas share, and a description of the default if none is stated."""
     limit = get_mapping(spec, "runPolicy").get("backoffLimit")
     return (limit, "") if isinstance(limit, int) else (default, ", the default of backoffLimit")
 
 
 @check()
 def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, ``set``: that of the Pods, and
-    ``instead`` of it."""
+    """A restartPolicy in the Pod template. Values: ``policy``, ``kind``, ``set`` (the policy of the Pods),
+    ``instead``."""
     is_documented = has_trait(target.job, "replica-restart-policy")
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("restartPolicy")
@@ -103,13 +147,13 @@ def template_restart_policy(target: Target, _params: Mapping[str, Any]) -> Itera
 
 
 def find_pod_restart_policy(job: LoweredJob, replica_type: str) -> str:
-    """The restart policy that the Pods of a replica type get."""
+    """Return the restart policy of the Pods of a replica type."""
     pods = (group.doc.data for group in job.pods if group.replica_type == replica_type)
     return next((get_text(get_mapping(pod, "spec"), "restartPolicy") for pod in pods), "") or "Never"
 
 
 def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
-    """Where a restart policy belongs, in a kind that does not restart as its template says."""
+    """Return the field for the restart policy, in a kind that ignores the one of its template."""
     if has_trait(job, "restart-limit"):
         return f"write restartPolicy: {{policy: {policy}, limit: 3}} beside the template instead"
     if not has_trait(job, "restarts-by-controller"):
@@ -119,7 +163,7 @@ def _suggest_restart_policy(job: LoweredJob, policy: str) -> str:
 
 @check()
 def colossalai_restart(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart setting of a kind that restarts nothing. Values: ``type``, ``kind``."""
+    """A restart setting in a kind without restarts. Values: ``type``, ``kind``."""
     for replica_spec in get_replica_specs(target.job):
         policy = get_mapping(replica_spec.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
@@ -137,7 +181,7 @@ def torchrun_never(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
         return
     for replica_spec in get_replica_specs(target.job):
         if replica_spec.data.get("restartPolicy") == "Never":
-            path: Path = ("spec", "torchrunConfig", "maxRestarts")
+            path: Path = MAX_RESTARTS
             related = [(target.doc, path, "maxRestarts of torchrun")]
             yield Violation((*replica_spec.path, "restartPolicy"), {"restarts": restarts}, related=related)
 
@@ -151,6 +195,7 @@ def shared_retries(target: Target, params: Mapping[str, Any]) -> Iterator[Violat
     if (
         is_launched_by_torchrun(job)
         and policies - {"Never"}
+        and not (_never_restarts_processes(job) and _list_restarting_specs(job))
         and 0 < retries < pod_count
         and not is_mode_enabled(job, "debug")
     ):
@@ -160,11 +205,11 @@ def shared_retries(target: Target, params: Mapping[str, Any]) -> Iterator[Violat
 
 @check()
 def restart_after_success(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Replicas that are started again when they have completed. Values: ``type``, ``instead``."""
+    """Replicas that are restarted after they have completed. Values: ``type``, ``instead``."""
     rules = [rule for _, rule in get_entries(spec_of(subject.job), "successRules")]
     for role in get_replica_specs(subject.job):
         if rules and not any(role.type in rule for rule in rules):
-            continue  # a server, which is to run as long as the job
+            continue  # a server, which must run as long as the job
         policy = role.data.get("restartPolicy")
         named = get_mapping(role.data, "restartPolicy").get("policy", policy)
         if named == "Always":
@@ -178,7 +223,7 @@ def restart_after_success(subject: Target, _params: Mapping[str, Any]) -> Iterat
     )
 )
 def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """An exit code that asks for a restart, where ExitCode restarts only others. Values: ``name``, ``code``,
+    """An exit code for a restart that the policy ExitCode does not restart. Values: ``name``, ``code``,
     ``codes``."""
     job = subject.job
     kind_spec = find_kind_spec(job)
@@ -200,14 +245,14 @@ def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Itera
 
 
 def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Path]]:
-    """The exit codes that options and variables name for a restart."""
+    """Yield the exit codes in options and variables for a restart."""
     for number, entry in get_entries(container, "env"):
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
     after_training = False
     for command, process in programs_of(container):
-        yield from _trapped_codes(process)
+        yield from _list_trapped_codes(process)
         if after_training and command is not None and command.operator_before == "||":
             yield from _alternative_codes(process)
         after_training = is_training(process)
@@ -220,8 +265,8 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
                 yield name, int(value), word.place
 
 
-def _trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
-    """The status with which a trap ends the shell on the signal of a preemption."""
+def _list_trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
+    """Yield the exit code of a trap for the signal of a preemption."""
     words = process.words
     if process.name != "trap" or not _STOP_SIGNALS.intersection(word.text for word in words[2:]):
         return
@@ -230,7 +275,7 @@ def _trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
 
 
 def _alternative_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
-    """The status with which a shell ends whatever that of a training was: ``|| exit 1``."""
+    """Yield the exit code that replaces that of a training: ``|| exit 1``."""
     for word in process.words[1:2] if process.name == "exit" else ():
         if word.text.isdecimal() and len(word.text) < LONGEST_CODE and int(word.text):
             yield 'the exit status behind "||"', int(word.text), word.place

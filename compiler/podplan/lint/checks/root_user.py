@@ -1,4 +1,4 @@
-"""Containers that must not run as root, and are told to.
+"""Containers with runAsNonRoot that run as root.
 
 Source: https://kubernetes.io/docs/tasks/configure-pod-container/security-context/.
 """
@@ -31,7 +31,7 @@ def root_user_refused(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _effective(subject: Target, field: str) -> tuple[Any, Path]:
-    """A field of the security context in effect, and where in the Pod it stands: the container's wins."""
+    """Return a field of the effective security context and its path: the container overrides the Pod."""
     of_container = get_mapping(subject.data, "securityContext")
     if of_container.get(field) is not None:
         return of_container[field], (*subject.base_path, "securityContext", field)

@@ -1,4 +1,4 @@
-"""Settings of a job by which it never runs, never ends, or has no effect that they seem to have.
+"""Settings with which a job never runs or never ends, and settings without effect.
 
 Source: docs/evidence/training-operator.md#jobs-that-hang-or-crash-the-operator and the sections beside it.
 """
@@ -32,7 +32,7 @@ from podplan.lint.target import Target, Violation
 
 _POLICY: Path = ("spec", "runPolicy")
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-# Of each policy: its path, the values that the controller knows, and what it does with others.
+# For each policy: its path, the values that the controller supports, and the effect of others.
 _CHECKED_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
     (
         (*_POLICY, "cleanPodPolicy"),
@@ -41,7 +41,7 @@ _CHECKED_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
     ),
     (("spec", "successPolicy"), ("", "AllWorkers"), "the controller ignores it"),
 )
-# The operator with this trait checks the policies above itself.
+# The operator of kinds with this trait validates the policies above itself.
 _OPERATOR_TRAIT = "hostfile"
 _OPERATOR_POLICIES: tuple[tuple[Path, tuple[str, ...], str], ...] = (
     (
@@ -63,7 +63,7 @@ def exit_code_without_limit(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
 
 @check()
 def exit_code_waits(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A restart policy ExitCode that nothing acts on. Value ``type``."""
+    """A restart policy ExitCode that nothing implements. Value ``type``."""
     for replica_spec in _iter_exit_code(target):
         yield Violation((*replica_spec.path, "restartPolicy"), {"type": replica_spec.type})
 
@@ -110,7 +110,7 @@ def no_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check()
 def no_workers_by_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Workers that do not state how many there are."""
+    """Workers without a number of replicas."""
     for replica_spec in get_replica_specs(target.job):
         if replica_spec.type == "Worker" and replica_spec.data.get("replicas") is None:
             yield Violation(replica_spec.path)
@@ -129,7 +129,7 @@ def unknown_policy(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def unknown_task_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A replica type that the controller does not know, or drops. Values: ``type``, ``problem``."""
+    """A replica type that the controller does not support, or drops. Values: ``type``, ``problem``."""
     kind_spec = find_kind_spec(target.job)
     known = kind_spec.known_replica_types if kind_spec is not None else ()
     spellings = {name.lower() for name in known}

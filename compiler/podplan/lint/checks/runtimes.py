@@ -1,5 +1,4 @@
-"""What the controller accepts of a job with a runtime, and what then trains otherwise than the job seems to
-say.
+"""Jobs with a runtime: fields that the controller refuses, and settings that do not train as intended.
 
 Source: docs/evidence/trainer.md#pitfalls.
 """
@@ -11,21 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.typing import Any, NamedTuple
-from podplan.core.wording import format_count
 from podplan.kinds.spec import KUEUE_QUEUE_LABEL
 from podplan.kinds.trainer.job import TrainJob, build_train_job
 from podplan.kinds.trainer.job_set_template import (
     LAUNCHER,
     NODE,
     TRAINER_STEP,
-    Job,
+    TemplateJob,
     iter_amounts,
     parse_jobs,
 )
 from podplan.kinds.trainer.lower import count_nodes
 from podplan.kinds.trainer.processes import resolve_torch_processes
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.launchers.accelerate import AccelerateCommand
+from podplan.launchers.commands import AccelerateCommand
 from podplan.launchers.discovery import Invocation, find_programs
 from podplan.launchers.scripts import find_script_error
 from podplan.lint.analysis.launches import find_launches
@@ -41,13 +39,6 @@ _PROCESS_STARTERS = ("torchrun", "torch.distributed", "PET_", "tune")
 # Packages with launchers as modules; a module of theirs that is none does not exist.
 _LAUNCHER_PACKAGES = ("torch", "accelerate", "deepspeed", "colossalai", "horovod")
 _VARIABLES = {"torch": "PET_NNODES", "jax": "JAX_NUM_PROCESSES", "xgboost": "DMLC_NUM_WORKER"}
-# Labels of nodes with GPUs: those of NVIDIA's and AMD's discovery, and of two clouds.
-_GPU_LABELS = (
-    "nvidia.com/gpu",
-    "amd.com/gpu",
-    "cloud.google.com/gke-accelerator",
-    "k8s.amazonaws.com/accelerator",
-)
 _POLICY_LABEL = "the policy of the runtime"
 
 
@@ -55,8 +46,8 @@ class JobWithRuntime(NamedTuple):
     """A job with its runtime, its replicated jobs with their numbers of nodes, and the one that trains."""
 
     train_job: TrainJob
-    jobs: list[Job]
-    trainer: Job | None
+    jobs: list[TemplateJob]
+    trainer: TemplateJob | None
 
     @property
     def nodes(self) -> int:
@@ -126,7 +117,7 @@ def lone_python(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         yield Violation(path, values, _relate(policy, _POLICY_LABEL))
 
 
-def _find_lone_program(job: LoweredJob, trainer: Job) -> str:
+def _find_lone_program(job: LoweredJob, trainer: TemplateJob) -> str:
     """The last program of the container that trains, if all its programs run without other nodes; else "".
 
     A program that is no launcher known to podplan may read the variables.
@@ -168,13 +159,13 @@ def _is_single_process(command: AccelerateCommand, container: Mapping[str, Any])
     return is_one and not command.flags & {"multi_gpu", "use_fsdp", "use_deepspeed", "tpu"}
 
 
-def _find_node_container(job: Job) -> Cursor | None:
+def _find_node_container(job: TemplateJob) -> Cursor | None:
     """The container that trains, as the runtime has it with the patches."""
     containers = job.entry.get("template", "spec", "template", "spec", "containers").entries()
     return next((one for one in containers if one.get("name").value == NODE), None)
 
 
-def _find_command(train_job: TrainJob, job: Job) -> tuple[Cursor, list[str]]:
+def _find_command(train_job: TrainJob, job: TemplateJob) -> tuple[Cursor, list[str]]:
     """The command of the container that trains, with its arguments, and where it is written."""
     container = _find_node_container(job)
     fields = []
@@ -336,20 +327,3 @@ def processes_by_cpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             path = ("spec", "trainer")
             yield Violation(path, {"processes": processes}, related, at_key=True)
             return
-
-
-@check()
-def gpu_nodes_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Nodes that train on machines with GPUs and request none. Values: ``label``, ``processes``."""
-    for launch in find_launches(target.job):
-        facts, selector = launch.torchrun, get_mapping(launch.group.doc.data["spec"], "nodeSelector")
-        label = next((name for name in selector if name.startswith(_GPU_LABELS)), None)
-        processes = (facts.processes or "1") if facts is not None else ""
-        if label is None or not processes.isdigit():
-            continue
-        if count_accelerators(launch.container).number:
-            continue
-        path = ("spec", "nodeSelector", label)
-        values = {"label": label, "processes": format_count(int(processes), "process", "processes")}
-        yield Violation(path, values, doc=launch.group.doc, group=launch.group)
-        return

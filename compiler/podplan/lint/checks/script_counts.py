@@ -1,4 +1,4 @@
-"""Numbers of nodes and processes that a training script is told beside its launcher.
+"""Numbers of nodes and processes in script options that contradict the launcher.
 
 Sources: https://lightning.ai/docs/pytorch/stable/clouds/cluster_advanced.html (num_nodes and devices are
 those of torchrun), https://github.com/Lightning-AI/pytorch-lightning/issues/14078.
@@ -19,7 +19,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.process_worlds import iter_worlds
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -40,14 +40,16 @@ _WORLD = frozenset(("world_size", "distributed_world_size", "dist_world_size"))
 
 @check()
 def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An option of a script with another count than its launcher has.
+    """An option of a script with another count than its launcher.
 
     Values: ``option``, ``told``, ``starts``.
     """
     job = target.job
     for world in iter_worlds(job):
         counts = {"nodes": world.nodes, "processes for each node": world.per_node, "processes": world.size}
-        options = [one for one in of_program(job, world.launch) if one.option.word in world.arguments]
+        options = [
+            one for one in list_program_options(job, world.launch) if one.option.word in world.arguments
+        ]
         for placed, what in _iter_counts(options):
             if placed.option.number != counts[what]:
                 starts = f"{world.launch.invocation.launcher} has {counts[what]}"
@@ -61,7 +63,7 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         return
     pods = sum(group.replicas for group in job.pods)
     for launch in launches:
-        options = list(of_program(job, launch))
+        options = list(list_program_options(job, launch))
         if not launch.invocation.is_conditional and not has_trait(job, "self-launched"):
             yield from _find_other_world(target, options, launch, pods)
         for placed, what in _iter_counts(options):
@@ -74,7 +76,7 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _is_misplaced(launch: ContainerLaunch, placed: Placed) -> bool:
-    """Whether torchrun has an option of that name, which its line does not give."""
+    """Whether torchrun has an option of that name which its command line does not set."""
     name = placed.option.last
     facts = launch.torchrun
     return facts is not None and name in _OF_TORCHRUN and name not in facts.command_line.options
@@ -83,7 +85,7 @@ def _is_misplaced(launch: ContainerLaunch, placed: Placed) -> bool:
 def _find_other_world(
     target: Target, options: list[Placed], launch: ContainerLaunch, pods: int
 ) -> Iterator[Violation]:
-    """A world size beside a rank for each Pod: so many Pods, or so many processes of all of them."""
+    """Find a wrong world size next to a rank per Pod: it must be the number of Pods or of all processes."""
     by_name = {placed.option.last: placed for placed in options}
     world, rank = by_name.get("world_size"), by_name.get("rank") or by_name.get("node_rank")
     if world is None and not by_name.keys().isdisjoint(_COORDINATOR):  # jax.distributed.initialize
@@ -91,7 +93,7 @@ def _find_other_world(
         rank = by_name.get("process_id") or by_name.get("process_index")
     if world is None or rank is None or world.option.number is None or pods < 2:
         return
-    # In the ImageNet example of PyTorch the world size counts the nodes then.
+    # In the ImageNet example of PyTorch the world size is then the number of nodes.
     counts_nodes = "multiprocessing_distributed" in by_name
     is_alone = "LOCAL_RANK" in launch.invocation.variables
     processes = pods * (1 if counts_nodes or is_alone else max(count_gpus(launch.group), 1))
@@ -105,7 +107,7 @@ def _find_other_world(
 
 
 def _iter_counts(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
-    """The options that say how many there are, each with what it counts."""
+    """Yield the options with counts, and what each counts."""
     trainer = {one.option.last for one in options if one.option.last in _TRAINER_OTHERS}
     for placed in options:
         option = placed.option

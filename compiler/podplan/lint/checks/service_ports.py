@@ -1,6 +1,6 @@
-"""Services of the repository against the ports at which jobs use them.
+"""Ports of Services in the repository that jobs use and that the Services do not forward.
 
-A Service with an address of its own forwards the ports that it declares, and no others. A headless one is a
+A Service with its own address forwards only the ports that it declares. A headless one is a
 name for the addresses of its Pods, whose ports are all open.
 Source: https://kubernetes.io/docs/concepts/services-networking/service/.
 """
@@ -31,7 +31,7 @@ class ServiceName(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A port of a host at which processes meet, and where a Pod has the host."""
+    """A host and port of a rendezvous, and the path in a Pod that states them."""
 
     host: str
     port: int
@@ -42,7 +42,7 @@ class Endpoint(NamedTuple):
 class ServiceSummary(NamedTuple):
     """The Services that a job may use with their ports, or a Service with the ports that it forwards.
 
-    ``ports`` is empty if a Service forwards all, or its file does not have all of it.
+    ``ports`` is empty if a Service forwards all ports, or if its file is only a part of it.
     """
 
     uses: tuple[tuple[ServiceName, int], ...] = ()
@@ -59,7 +59,7 @@ class ServiceSummary(NamedTuple):
 
 
 def summarize_services(job: LoweredJob) -> ServiceSummary | None:
-    """The hosts at which a job meets, or the ports of a Service."""
+    """Summarize a job by its rendezvous hosts, a Service by its ports."""
     if job.cr is not None:
         uses = [(_name_service(job, each.host), each.port) for each in _iter_endpoints(job)]
         return ServiceSummary(tuple(dict.fromkeys(uses))) if uses else None
@@ -81,7 +81,7 @@ def summarize_services(job: LoweredJob) -> ServiceSummary | None:
 def port_not_forwarded(
     summaries: Mapping[int, ServiceSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A port of a Service that the Service does not have. Values: ``service``, ``port``, ``ports``."""
+    """A port that a Service does not forward. Values: ``service``, ``port``, ``ports``."""
     services: dict[ServiceName, list[int]] = {}
     for number, summary in summaries.items():
         if summary.service is not None:
@@ -110,13 +110,13 @@ def port_not_forwarded(
 
 
 def _name_service(job: LoweredJob, host: str) -> ServiceName:
-    """The Service that a host is the name of, if it is one of the cluster."""
+    """Return the Service that a host names, if it is a name of the cluster."""
     name, _, domain = host.partition(".")
     return ServiceName(domain.partition(".")[0] or namespace_of(job), name)
 
 
 def _iter_endpoints(job: LoweredJob) -> Iterator[Endpoint]:
-    """The hosts and ports at which the processes of a job meet, without its own Services and Pods."""
+    """Yield the rendezvous hosts and ports of a job, except its own Services and Pods."""
     if is_mode_enabled(job, "debug"):
         return
     own_names = {

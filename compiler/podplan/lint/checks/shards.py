@@ -1,4 +1,4 @@
-"""Work that replicas share by number: parts that nobody does, and files that all of them write.
+"""Work that replicas share by number: unprocessed parts, and output files that all replicas write.
 
 Sources: https://kubernetes.io/docs/tasks/job/indexed-parallel-processing-static/,
 https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes (volumes lock no files).
@@ -28,7 +28,7 @@ from podplan.lint.analysis.launches import (
 )
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.script_options import Given, Placed, given, of_program
+from podplan.lint.analysis.script_options import Given, Placed, iter_given_options, list_program_options
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -52,7 +52,7 @@ _EMPTYING = (">", ">|", "&>")
 _SHARED_VOLUMES = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi")
 
 
-class Share(NamedTuple):
+class ShardRange(NamedTuple):
     """The parts of the data that the replicas of a launch process, from ``first`` to ``last``.
 
     ``number_option`` states the number of the part and ``count_option`` that of all parts; ``noun`` names a
@@ -69,7 +69,7 @@ class Share(NamedTuple):
 
 @check()
 def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Another number of parts than replicas.
+    """A number of parts that differs from the number of replicas.
 
     Values: ``option``, ``count``, ``taken``, ``noun``, ``effect``.
     """
@@ -107,28 +107,28 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         )
 
 
-def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Share]:
-    """The parts of a launch whose replicas count theirs, each by its own number."""
+def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[ShardRange]:
+    """Yield the parts of a launch whose replicas select a part by their own number."""
     group = launch.group
     end = find_launch_on_replica(launch, get_last_index(group))
     if group.replicas < 2 or end is None or launch.invocation.is_conditional or launch.is_launcher:
         return
-    final = {one.key: one for one in given(end.invocation.words)}
-    for noun, index, count in match_share(list(of_program(job, launch))):
+    final = {one.key: one for one in iter_given_options(end.invocation.words)}
+    for noun, index, count in match_share(list(list_program_options(job, launch))):
         other = final.get(index.option.key)
         first, last = _read_number(index.option), _read_number(other) if other is not None else None
         if first is not None and last is not None and last - first == group.replicas - 1:
-            yield Share(launch, noun, first, first + _count_takers(job, group) - 1, index, count)
+            yield ShardRange(launch, noun, first, first + _count_takers(job, group) - 1, index, count)
 
 
 def _count_takers(job: LoweredJob, group: ReplicaGroup) -> int:
-    """How many replicas take a part, also those that start when others have ended."""
+    """Count the replicas that process a part, also those that start after others."""
     pod_jobs = find_pod_jobs(job, group)
     return max(pod_jobs.completions, group.replicas) if pod_jobs is not None else group.replicas
 
 
 def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
-    """The pairs of options that say which part a program does, and of how many: noun, index and count."""
+    """Yield pairs of options for the part of a program and the number of parts: noun, index and count."""
     for index in options:
         found = _INDEX.fullmatch(index.option.last)
         for count in options if found is not None and _read_number(index.option) is not None else ():
@@ -139,14 +139,14 @@ def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
 
 
 def _read_number(option: Given) -> int | None:
-    """A value as a whole number, which may be 0."""
+    """Parse a value as an integer >= 0."""
     value = option.value or ""
     return int(value) if value.isdecimal() and len(value) < 8 else None
 
 
 @check()
 def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A file that all replicas write with their own parts. Values: ``option``, ``path``, ``pods``."""
+    """A file to which each replica writes its own part. Values: ``option``, ``path``, ``pods``."""
     job = target.job
     if is_mode_enabled(job, "debug") or not has_isolated_replicas(job):
         return
@@ -155,12 +155,12 @@ def shared_output_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         end = find_launch_on_replica(launch, get_last_index(group))
         if group.replicas < 2 or end is None or launch.is_launcher or launch.invocation.is_conditional:
             continue
-        final = {one.key: one.value for one in given(end.invocation.words)}
+        final = {one.key: one.value for one in iter_given_options(end.invocation.words)}
         for place, path in _iter_redirected(launch, end):
             mount = _find_shared_mount(launch, path) if path.startswith("/") else None
             if mount is not None:
                 yield _build_shared_output(job, launch, "the output of the program", path, mount, place)
-        options = list(of_program(job, launch))
+        options = list(list_program_options(job, launch))
         own = [one for one in options if final.get(one.option.key) != one.option.value]
         for placed in options if own else ():
             path = placed.option.value or ""
@@ -183,7 +183,7 @@ def _build_shared_output(
 
 
 def _iter_redirected(launch: ContainerLaunch, end: ContainerLaunch) -> Iterator[tuple[Path, str]]:
-    """The files that a shell empties and fills with the output of a program that differs by replica."""
+    """Yield the files that a shell overwrites with the output of a program that differs by replica."""
     first, last = process_of(launch.container).string, process_of(end.container).string
     if first is None or last is None:
         return
@@ -194,11 +194,11 @@ def _iter_redirected(launch: ContainerLaunch, end: ContainerLaunch) -> Iterator[
             continue
         for (operator, target), (_, at_end) in zip(command.redirections, other.redirections, strict=True):
             if operator in _EMPTYING and target.is_known and target.text == at_end.text:
-                yield below(launch.path, first.placed(target).place), target.text
+                yield below(launch.path, first.place_word(target).place), target.text
 
 
 def _find_shared_mount(launch: ContainerLaunch, path: str) -> int | None:
-    """The index of the mount that holds a path, if all replicas see the same files there."""
+    """Return the index of the mount of a path, if all replicas share the files there."""
     found = mount_of(launch.container, path)
     if found is None or "subPathExpr" in found[1]:
         return None

@@ -1,6 +1,6 @@
-"""/dev/shm of training containers: that it is there, and that its size fits the memory of the Pod.
+"""/dev/shm of training containers: a missing volume, and a size that does not fit the memory of the Pod.
 
-A container has 64 MiB at /dev/shm unless an emptyDir in memory is mounted there, and what lies in such an
+A container has 64 MiB at /dev/shm unless an emptyDir in memory is mounted there, and files in such an
 emptyDir counts as memory of the Pod (https://kubernetes.io/docs/concepts/storage/volumes/#emptydir).
 """
 
@@ -40,19 +40,19 @@ from podplan.lint.checks.registration import check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 SHM_PATH = "/dev/shm"
-_MAX_PLACES = 3  # of options that say how many processes load data
+_MAX_PLACES = 3  # options for the number of data loader processes
 DATA_LOADER_OPTION = compile_lazily(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
 )
-# multiprocessing.Pool, which prepares data, hands objects over through pipes, and a DataLoader does not.
+# multiprocessing.Pool, which prepares data, uses pipes; a DataLoader uses shared memory.
 _OF_ANY_POOL = compile_lazily(r"--(?:num[-_]workers|workers)(?:=(\d+))?")
-# By these, processes of one training find each other.
+# Variables with which processes of one training find each other.
 _WORLD_VARIABLES = frozenset(("RANK", "LOCAL_RANK", "WORLD_SIZE"))
 _TRAINS = compile_lazily(r"train|tune|fit|pretrain|learn|main|run|eval|infer")
 
 
 class ShmMount(NamedTuple):
-    """The volume at /dev/shm of a container: where it is in the Pod, and its data."""
+    """The volume at /dev/shm of a container: its path in the Pod, and its data."""
 
     path: Path
     volume: Mapping[str, Any]
@@ -67,7 +67,7 @@ class ShmMount(NamedTuple):
 
 
 class SizedShm(NamedTuple):
-    """A volume in memory at /dev/shm, with the memory limit of the Pod (None for none) and its place."""
+    """A volume in memory at /dev/shm, with the memory limit of the Pod (None without one) and its path."""
 
     group: ReplicaGroup
     mount: ShmMount
@@ -79,7 +79,7 @@ class SizedShm(NamedTuple):
 def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A training container that shares memory between processes and has only the default /dev/shm.
 
-    Values: ``name``, ``why`` it needs more, and ``has``, what it has instead.
+    Values: ``name``, ``why`` (the need), ``has`` (the current volume).
     """
     group = target.group
     training_container = find_training_container(group) if group is not None else None
@@ -104,7 +104,9 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     if not reason and (not other_names or _has_gpus_elsewhere(group, container)):
         return
     if mount is not None:
-        violation_path, current = (*mount.path, "emptyDir"), "an emptyDir on disk"
+        medium = get_text(get_mapping(mount.volume, "emptyDir"), "medium")
+        violation_path = (*mount.path, "emptyDir")
+        current = f"an emptyDir with medium {medium}" if medium else "an emptyDir on disk"
     else:
         violation_path, current = path, "the default of 64Mi"
         current += f"; only {format_list(other_names)} mounts the volume there" if other_names else ""
@@ -115,10 +117,19 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     yield Violation(violation_path, values, related=related, change=change)
 
 
+@check()
+def unknown_medium(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A medium of an emptyDir that the kubelet does not know. Values: ``medium``."""
+    for number, volume in get_entries(get_mapping(target.data, "spec"), "volumes"):
+        medium = get_text(get_mapping(volume, "emptyDir"), "medium")
+        if medium not in ("", "Memory", "HugePages") and not medium.startswith("HugePages-"):
+            yield Violation(("spec", "volumes", number, "emptyDir", "medium"), {"medium": medium})
+
+
 def _places(
     group: ReplicaGroup, path: Path, container: Mapping[str, Any], mounted: ShmMount | None
 ) -> Iterator[tuple[TracedDocument, Path, str]]:
-    """What one would change: the mounts of a container, and a volume in memory that nothing mounts."""
+    """Yield the paths to change: the mounts of a container, and an unmounted volume in memory."""
     if mounted is not None:
         return
     mounts = (*path, "volumeMounts")
@@ -139,15 +150,15 @@ def _has_gpus_elsewhere(group: ReplicaGroup, container: Mapping[str, Any]) -> bo
     )
 
 
-class Why(NamedTuple):
-    """What a container does that needs shared memory, and where below the container that is written."""
+class ShmNeed(NamedTuple):
+    """The reason why a container needs shared memory, and its path in the container."""
 
     text: str
     written: list[tuple[Path, str]]
 
 
-def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]) -> Why | None:
-    """What the training container of a Pod does that needs shared memory; None for nothing that is known."""
+def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]) -> ShmNeed | None:
+    """Return why the training container of a Pod needs shared memory; None if no reason is known."""
     amount = count_accelerators(container)
     loaders, number = [], ""
     for words in _iter_command_lines(job, group, container):
@@ -160,9 +171,9 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
                 loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []
     if amount.number > 1 and not has_own_software(amount.resource) and not _has_single_process(group):
         gpus = [(amount.path, "its GPUs")] if amount.path is not None else []
-        return Why(f"has {amount.number} GPUs", gpus + loaders[:_MAX_PLACES])
+        return ShmNeed(f"has {amount.number} GPUs", gpus + loaders[:_MAX_PLACES])
     plural = "es" if number != "1" else ""
-    return Why(f"loads data with {number} process{plural}", loaders[:_MAX_PLACES]) if number else None
+    return ShmNeed(f"loads data with {number} process{plural}", loaders[:_MAX_PLACES]) if number else None
 
 
 def _is_pool(job: LoweredJob, group: ReplicaGroup, words: Sequence[Word], at: int) -> bool:
@@ -180,7 +191,7 @@ def _is_pool(job: LoweredJob, group: ReplicaGroup, words: Sequence[Word], at: in
 def _iter_command_lines(
     job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]
 ) -> Iterator[tuple[Word, ...]]:
-    """The words with which programs are started in a training container, over ssh or by its command."""
+    """Yield the command lines in a training container, over ssh or by its command."""
     if has_trait(job, "ssh"):
         line = find_deepspeed_line(job)
         if line is not None:
@@ -192,9 +203,9 @@ def _iter_command_lines(
 
 
 def _has_single_process(group: ReplicaGroup) -> bool:
-    """Whether no two processes of a Pod share its GPUs, as far as its command tells.
+    """Whether a single process uses the GPUs of a Pod, according to its command.
 
-    One process has all of them, as that of TensorFlow does, or each of several has one.
+    One process uses all, as in TensorFlow, or each of several processes uses one.
     """
     replica_launches = find_replica_launches(group, group.start)
     is_tensorflow = any("TF_CONFIG" in resolve_environment(each.container) for each in replica_launches)
@@ -207,7 +218,7 @@ def _has_single_process(group: ReplicaGroup) -> bool:
 
 
 def _has_one_gpu(launch: ContainerLaunch) -> bool:
-    """Whether the shell starts a script in the background that sees one GPU, and joins no others."""
+    """Whether the shell starts a script in the background that sees one GPU and trains alone."""
     invocation = launch.invocation
     devices = invocation.variables.get("CUDA_VISIBLE_DEVICES", "")
     is_one = devices is None or devices.isdecimal()
@@ -223,7 +234,7 @@ def _has_one_gpu(launch: ContainerLaunch) -> bool:
 
 
 def _find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMount | None:
-    """The volume that a container has at /dev/shm."""
+    """Return the volume that a container has at /dev/shm."""
     for _, mount in get_entries(container, "volumeMounts"):
         if get_text(mount, "mountPath").rstrip("/") == SHM_PATH:
             for number, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes"):
@@ -233,7 +244,7 @@ def _find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMou
 
 
 def _iter_sized_shm(target: Target) -> Iterator[SizedShm]:
-    """The volume in memory at /dev/shm of a Pod, if it has one."""
+    """Yield the volume in memory at /dev/shm of a Pod, if it has one."""
     return (sized for sized in _list_sized_shm(target.job) if sized.group is target.group)
 
 
@@ -250,7 +261,7 @@ def _iter_pod_shm(group: ReplicaGroup) -> Iterator[SizedShm]:
 
 
 def _iter_memory_volumes(group: ReplicaGroup) -> Iterator[tuple[ShmMount, str, int | None, Path]]:
-    """The volumes in memory that the training container mounts, with their places there and the limit."""
+    """Yield the volumes in memory of the training container, with their paths and the limit."""
     training_container = find_training_container(group)
     volumes = {
         get_text(volume, "name"): ShmMount(("spec", "volumes", number), volume)
@@ -266,7 +277,7 @@ def _iter_memory_volumes(group: ReplicaGroup) -> Iterator[tuple[ShmMount, str, i
 
 
 def _find_memory_limit(group: ReplicaGroup, training_path: Path) -> tuple[int | None, Path]:
-    """The memory limit of a Pod, None where a container has none, and where it is written."""
+    """Return the memory limit of a Pod (None if a container has none) and its path."""
     pod_limit = quantities.parse_quantity(
         resource_entries(get_mapping(group.doc.data, "spec"), "limits").get("memory")
     )
@@ -282,7 +293,7 @@ def _find_memory_limit(group: ReplicaGroup, training_path: Path) -> tuple[int | 
 
 @check()
 def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A volume in memory beyond the memory limit. Values: ``volume``, ``size``, ``memory``."""
+    """A volume in memory larger than the memory limit. Values: ``volume``, ``size``, ``memory``."""
     for group in target.job.pods:
         if group is not target.group:
             continue
@@ -296,7 +307,7 @@ def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 def shm_large_share(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A size of /dev/shm above ``params["percent"]`` of the memory limit.
 
-    Values: ``size``, ``memory``, ``rest`` for the processes, ``half`` of the memory.
+    Values: ``size``, ``memory``, ``rest`` (for the processes), ``half`` (of the memory).
     """
     for group, mount, memory_limit, limit_path in _iter_sized_shm(target):
         size = mount.size_limit
@@ -318,7 +329,7 @@ def shm_large_share(target: Target, params: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def shm_unbounded(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A volume in memory that nothing bounds, neither a size of its own nor a limit of the Pod."""
+    """A volume in memory without its own size limit and without a memory limit of the Pod."""
     for _, mount, memory_limit, _ in _iter_sized_shm(target):
         if memory_limit is None and mount.size_limit is None:
             yield Violation((*mount.path, "emptyDir"), {"volume": get_text(mount.volume, "name")})

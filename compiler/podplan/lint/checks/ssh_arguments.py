@@ -1,4 +1,4 @@
-"""Arguments that the shells of the workers make something else of."""
+"""Arguments that the shells of the workers change."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 from podplan.redaction.secret_names import is_secret_name
 
 _MAX_SHOWN_LENGTH = 60
-# What somebody writes who wants it to be replaced.
+# Text that is intended for replacement.
 _SHELL_VARIABLE = compile_lazily(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
 
 
 class SentWord(NamedTuple):
-    """A word that a launcher sends to the workers: as written at ``path``, as sent, and how it is quoted.
+    """A word that a launcher sends to the workers: as stated at ``path``, as sent, and how it is quoted.
 
-    It ``is_handwritten`` if it is part of a command that is written as one text.
+    It ``is_handwritten`` if it is part of a command in one text.
     """
 
     path: Path
@@ -55,10 +55,10 @@ class SentWord(NamedTuple):
 
 @check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-arguments",))
 def arg_reparsed_by_shell(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
+    """Arguments that do not reach the workers unchanged; values ``what`` and ``instead``.
 
-    ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
-    DeepSpeed, where the image does not tell the version. Variables of the shell are another check's.
+    ``params["certain"]`` selects those that certainly change, or those that depend on the version of
+    DeepSpeed, which the image does not state. Another check reports variables of the shell.
     """
     for sent_word, broken_regimes in _find_broken_words(target.job):
         if (len(broken_regimes) == len(sent_word.regimes)) is not params["certain"]:
@@ -87,7 +87,7 @@ def arg_reparsed_by_shell(target: Target, params: Mapping[str, Any]) -> Iterator
 
 @check()
 def variable_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Arguments in which the shells of the workers replace a variable; values ``variable`` and ``by``."""
+    """Arguments in which the shells of the workers expand a variable; values ``variable`` and ``by``."""
     for sent_word, broken_regimes in _find_broken_words(target.job):
         variable = transmit_word(sent_word.sent_text, broken_regimes[-1]).substitution
         if _SHELL_VARIABLE.fullmatch(variable):
@@ -97,7 +97,7 @@ def variable_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 @cache_latest
 def _find_broken_words(job: LoweredJob) -> list[tuple[SentWord, list[QuotingRegime]]]:
-    """The words that do not arrive, each with the regimes under which it does not."""
+    """Return the words that change, each with the quoting regimes under which they do."""
     sent_words = (
         (one, [how for how in one.regimes if not survives_transmission(one.sent_text, how)])
         for one in _iter_sent_words(job)
@@ -106,7 +106,7 @@ def _find_broken_words(job: LoweredJob) -> list[tuple[SentWord, list[QuotingRegi
 
 
 def _iter_sent_words(job: LoweredJob) -> Iterator[SentWord]:
-    """The words that the launcher sends to the workers, without those that are the same to every shell."""
+    """Yield the words that the launcher sends to the workers, except those that no shell changes."""
     if not starts_over_ssh(job):
         return
     path, words, container = _find_program(job)
@@ -137,7 +137,7 @@ def _iter_sent_words(job: LoweredJob) -> Iterator[SentWord]:
 
 
 def _find_program(job: LoweredJob) -> tuple[Path, list[Any], WrittenContainer | None]:
-    """The script with its arguments, and the container that launches it."""
+    """Return the script with its arguments, and the container that launches it."""
     spec = spec_of(job)
     worker, launcher = find_replica_spec(job, "worker"), find_replica_spec(job, "launcher")
     starter = launcher if has_trait(job, "launcher-replica") else worker
@@ -160,7 +160,7 @@ def _find_program(job: LoweredJob) -> tuple[Path, list[Any], WrittenContainer | 
 
 
 def _describe_effect(word: str, received: ReceivedWords) -> str:
-    """What happens to an argument, in words."""
+    """Describe what happens to an argument."""
     if received.error:
         return f"the shell of the workers cannot read this argument: {received.error}"
     if received.terminator:

@@ -1,4 +1,4 @@
-"""Variables that the training processes do not see, because they are started over ssh."""
+"""Variables that training processes lack because they are started over ssh."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from podplan.lint.checks.reserved_env import is_set_by_launcher
 from podplan.lint.target import Target, Violation
 
 _SHARED_POD_FIELDS = ("metadata.namespace", "spec.serviceAccountName")
-# What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
+# The variables that deepspeed exports (deepspeed/launcher/runner.py, EXPORT_ENVS).
 _EXPORTED_BY_DEEPSPEED = compile_lazily(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
 
@@ -47,11 +47,11 @@ _VARIABLE_NAMES = {
     aliases=("env-over-ssh",),
 )
 def env_lost_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
+    """Variables of workers that their training processes do not see, with the pattern ``params["names"]``.
 
-    With ``params["others"]``, those of which the pattern does not speak. ``params["kept_out"]`` narrows these
-    where disableCustomEnv keeps all variables out, for some may be meant for the container alone. Values
-    ``name``, ``why``, and ``launcher``: where the variables of the launcher of a ColossalAIJob are.
+    With ``params["others"]``, those that the pattern does not match. ``params["kept_out"]`` narrows these
+    where disableCustomEnv excludes all variables, because some may be intended for the container only. Values
+    ``name``, ``why``, and ``launcher``: the path of the launcher's variables in a ColossalAIJob.
     """
     job = target.job
     worker = find_replica_spec(job, "worker")
@@ -90,7 +90,7 @@ def env_lost_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Vio
         if read_by_training is not None and not read_by_training.fullmatch(name):
             continue
         if is_colossalai and _find_pod_field(entry):
-            continue  # on the launcher it would be the value of the launcher
+            continue  # in the launcher it would have the value of the launcher
         if bool(name_pattern.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)
             values = {"name": name, "why": reason, "launcher": launcher_env}
@@ -121,7 +121,7 @@ def pod_field_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def _find_pod_field(entry: Mapping[str, Any]) -> str:
-    """The field of the Pod that gives a variable its value; "" where none does, or all Pods have the same."""
+    """Return the Pod field of a variable; "" if it has none, or if all Pods have the same value."""
     source = get_mapping(entry, "valueFrom")
     field = get_text(get_mapping(source, "fieldRef"), "fieldPath")
     if field:
@@ -130,7 +130,7 @@ def _find_pod_field(entry: Mapping[str, Any]) -> str:
 
 
 def _describe_launcher_env(target: Target, launcher: WrittenContainer | None) -> str:
-    """Where the variables of the launcher are, or are to be written."""
+    """Return the path for variables of the launcher."""
     if launcher is not None:
         return format_path(target.data, (*launcher.path, "env"))
     if "replicaSpecs" in spec_of(target.job):
@@ -140,7 +140,10 @@ def _describe_launcher_env(target: Target, launcher: WrittenContainer | None) ->
 
 @check(params=object_schema({"certain": BOOLEAN}), aliases=("ssh-env-values",))
 def env_not_encodable(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """Variables whose values or names do not cross ssh; value ``what``. ``params["certain"]`` as above."""
+    """Variables whose values or names cannot be sent over ssh.
+
+    Value: ``what``. ``params["certain"]`` as above.
+    """
     job = target.job
     if not starts_over_ssh(job):
         return
@@ -164,7 +167,7 @@ def env_not_encodable(target: Target, params: Mapping[str, Any]) -> Iterator[Vio
 def _explain_loss(
     name: str, value: str, is_colossalai: bool, version: tuple[int, ...] | None
 ) -> tuple[str, bool]:
-    """Why a value does not arrive as it is, "" if it does, and whether that is so in every version."""
+    """Explain why a value does not arrive unchanged, "" if it does, and whether every version does so."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         return f"the name {name} is not one that the shell of the workers can export", True
     if "\n" in value or "\r" in value:
@@ -182,7 +185,7 @@ def _explain_loss(
 
 
 def _explain_export_error(name: str, text: str, value: str, *, uses_pdsh: bool) -> str:
-    """What is wrong with an assignment behind ``export``; the value itself is not shown."""
+    """Describe the error of an assignment after ``export`` without its value."""
     received = transmit_word(text, SCRIPT_REGIME if uses_pdsh else COLOSSALAI_REGIME)
     if received.error:
         return f"the shell of the workers cannot read the value of {name}: {received.error}"
@@ -215,7 +218,7 @@ def secret_over_ssh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
 
 
 def _describe_value_source(source: Any) -> dict[str, str]:
-    """Where the value of a variable comes from, and how else the training gets it."""
+    """Describe the source of a value, and how the training can get it instead."""
     for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
         if isinstance(source, dict) and field in source:
             name = get_text(get_mapping(source, field), "name")

@@ -39,12 +39,12 @@ def ssh_identity(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check(aliases=("keys-outside-home",))
 def ssh_keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
+    """``ssh.authMountPath`` where neither ssh nor sshd searches keys; values ``path`` and ``home``."""
     job = target.job
     path = get_text(get_mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
     sshd = get_text(get_mapping(spec_of(job), "ssh"), "sshdPath")
     if not path or is_mode_enabled(job, "debug") or sshd not in ("", _SYSTEM_SSHD):
-        return  # another sshd reads another configuration
+        return  # another sshd has another configuration
     users = {found[0] if (found := _find_user(group)) is not None else None for group in job.pods}
     # The image may have another user than root, whose home is not known here.
     home = "/root/.ssh" if users == {0} else ""
@@ -58,7 +58,7 @@ def ssh_keys_outside_home(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 @check()
 def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A namespace that refuses root, which the ssh keys are for; values ``namespace`` and ``keys``."""
+    """A namespace that refuses root, the user of the ssh keys; values ``namespace`` and ``keys``."""
     job = target.job
     level = find_pod_security(job)
     if level is None or level.value != "restricted":
@@ -75,7 +75,7 @@ def ssh_root_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
 
 @check(aliases=("ssh-key-modes",))
 def ssh_key_mode(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
+    """fsGroup, which makes root's keys readable by a group; values ``group`` and ``keys``."""
     training_container = _find_container_with_keys(target)
     pod_context = get_mapping(get_mapping(target.data, "spec"), "securityContext")
     group = pod_context.get("fsGroup")
@@ -106,7 +106,7 @@ def ssh_users_differ(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
 
 
 def _find_user(group: ReplicaGroup) -> tuple[int, TracedDocument, Path, ReplicaGroup] | None:
-    """The user of the training container of a Pod, where one is given, and the place that says so."""
+    """Return the user of the training container if one is stated, and its path."""
     containers = dict(get_entries(get_mapping(group.doc.data, "spec"), "containers"))
     container_context = get_mapping(containers.get(group.training_container_index or 0), "securityContext")
     pod_context = get_mapping(get_mapping(group.doc.data, "spec"), "securityContext")
@@ -120,7 +120,7 @@ def _find_user(group: ReplicaGroup) -> tuple[int, TracedDocument, Path, ReplicaG
 def _iter_effective_settings(
     path: Path, container_context: Mapping[str, Any], pod_context: Mapping[str, Any]
 ) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
-    """The settings of the user in force: those of the container, else those of the Pod."""
+    """Yield the effective user settings: those of the container, else those of the Pod."""
     for field in ("runAsUser", "runAsNonRoot"):
         if container_context.get(field) is not None:
             yield field, (*path, "securityContext"), container_context
@@ -133,7 +133,7 @@ def _sets_user(container_context: Mapping[str, Any], pod_context: Mapping[str, A
 
 
 def _find_container_with_keys(target: Target) -> tuple[Path, Mapping[str, Any], str] | None:
-    """The training container of a Pod that has its ssh keys below /root, and where they are."""
+    """Return the training container of a Pod with ssh keys below /root, and the path of the keys."""
     job, group = target.job, target.group
     if group is None or not has_trait(job, "ssh") or is_mode_enabled(job, "debug"):
         return None

@@ -1,4 +1,4 @@
-"""Rendezvous ports at which sshd of the same Pod listens.
+"""Rendezvous ports on which sshd of the same Pod listens.
 
 Sources: docs/evidence/t9k-deepspeedjob.md, https://man.openbsd.org/sshd#p,
 https://docs.pytorch.org/docs/stable/elastic/run.html (rank 0 binds the port).
@@ -29,7 +29,7 @@ _PORT_WORD = compile_lazily(r"-p(\d{1,5})|-oPort=(\d{1,5})")
 
 @check()
 def rendezvous_at_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A port of the rendezvous that sshd has. Values: ``option``, ``port``."""
+    """A rendezvous port that sshd uses. Values: ``option``, ``port``."""
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
@@ -58,7 +58,7 @@ def _read_port(words: tuple[Word, ...]) -> int:
 
 
 def _iter_rendezvous_ports(job: LoweredJob) -> Iterator[tuple[str, int, TracedDocument, Path]]:
-    """The options for the port at which the first rank listens, with their places."""
+    """Yield the options with the port of the first rank, and their paths."""
     line, colossalai = find_deepspeed_line(job), find_colossalai_line(job)
     if line is not None and job.cr is not None:
         option = line.command_line.command_line.options.get("master_port")

@@ -17,12 +17,12 @@ from podplan.lint.target import Target, Violation
 _HOOK: Path = ("lifecycle", "postStart", "exec", "command")
 
 
-@check()
+@check(requires=("lifecycle",))
 def endless_post_start(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A postStart hook that never ends; values ``command`` and ``effect``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "postStart"), "exec")
     words = [word for _, word in get_texts(hook, "command")]
-    endless = endings.endless(processes.of_words(words, _HOOK)) if words else None
+    endless = endings.endless(processes.build_words_process(words, _HOOK)) if words else None
     if endless is None:
         return
     field, number = subject.base_path[1:]

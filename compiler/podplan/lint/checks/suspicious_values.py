@@ -1,4 +1,4 @@
-"""Values that say something else than their writer meant: secrets as text, memory without its unit."""
+"""Values that are probably mistakes: secrets as text, memory without a unit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 from podplan.redaction.detection import is_secret
 
-SMALLEST_PLAUSIBLE_AMOUNT = 2**20 * quantities.UNITS_PER_ONE  # no container lives on less than 1Mi
+SMALLEST_PLAUSIBLE_AMOUNT = 2**20 * quantities.UNITS_PER_ONE  # no container runs with less than 1Mi
 _BYTE_RESOURCES = ("memory", "ephemeral-storage")
 
 
 @check()
 def secret_literal(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable of a container that holds a secret as text; value ``name``."""
+    """A variable of a container with a secret as text; value ``name``."""
     for number, name, entry in iter_env(target.data):
         if is_secret(name, get_text(entry, "value")):
             yield Violation(("env", number, "value"), {"name": name})
@@ -37,7 +37,7 @@ def ambiguous_unit(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _iter_byte_amounts(pod: Any) -> Iterator[tuple[Path, Any]]:
-    """The amounts of bytes that a Pod asks for."""
+    """Yield the amounts of bytes that a Pod requests."""
     spec = get_mapping(pod, "spec")
     for list_key in ("initContainers", "containers"):
         for number, container in get_entries(spec, list_key):

@@ -1,4 +1,4 @@
-"""The order in which Argo CD applies what a job needs, and the job."""
+"""The order in which Argo CD applies a job and the objects that it needs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ObjectId(NamedTuple):
     name: str
 
 
-# Most jobs need the same few objects, and so leave the same few tuples.
+# Most jobs need the same few objects, so their tuples are shared.
 _build_object_id = lru_cache(maxsize=1000)(ObjectId)
 
 
 class SyncWaveSummary(NamedTuple):
-    """When something is applied: a job with what it cannot start without, or an object that is in a wave.
+    """The sync wave of a job with the objects that it needs, or of an object.
 
-    A hook has phases of its own, and leaves nothing here.
+    Hooks have their own phases and are not summarized.
     """
 
     wave: int
@@ -55,7 +55,7 @@ class SyncWaveSummary(NamedTuple):
 
 
 def summarize_sync_wave(job: LoweredJob) -> SyncWaveSummary | None:
-    """When a job or an object is applied; None where that matters to no other."""
+    """Summarize when a job or an object is applied; None if no other object depends on it."""
     data = job.cr.data if job.cr is not None else job.groups[0].doc.data
     if find_hook_phases(data) or (job.cr is None and WAVE_ANNOTATION not in get_annotations(data)):
         return None
@@ -72,7 +72,7 @@ def summarize_sync_wave(job: LoweredJob) -> SyncWaveSummary | None:
 def applied_before_what_it_needs(
     summaries: Mapping[int, SyncWaveSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """An object of the repository that a job needs and that is in a later wave; the first, once per job.
+    """An object that a job needs and that is in a later wave; only the first one of each job.
 
     Values: ``job``, ``wave``, ``needs``, ``later``.
     """

@@ -54,7 +54,7 @@ def _iter_source_errors(spec: Mapping[str, Any]) -> Iterator[tuple[Path, str, st
 
 
 def _explain_fileset_error(fileset: str) -> str:
-    """Why a text is no fileset; "" for one that is."""
+    """Explain why a text is no fileset; "" if it is one."""
     if not fileset.startswith(FILESET_SCHEME):
         return f"it must begin with {FILESET_SCHEME}pvc/ or {FILESET_SCHEME}minio/"
     store, *parts = fileset.removeprefix(FILESET_SCHEME).split("/")

@@ -1,4 +1,4 @@
-"""Trainings that rely on SIGTERM and do not get it.
+"""Trainings that rely on SIGTERM but do not receive it, or too late.
 
 Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination.
 """
@@ -13,7 +13,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, steps
-from podplan.launchers.signals import Unsignalled, unsignalled
+from podplan.launchers.signals import Unsignalled, find_unsignalled
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
@@ -22,7 +22,7 @@ from podplan.lint.checks.grace_period import DEFAULT_GRACE
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import Target, Violation
 
-# Options and variables by which a program saves its state when it is told to end.
+# Options and variables with which a program saves its state on a signal.
 _HANDLES = compile_lazily(
     r"sigterm|(?:on|handle|catch|exit)[-_]signals?|signals?[-_]handl|(?:on|at|before|handle)[-_]preempt"
     r"|preempt\w*[-_](?:save|checkpoint|handl)|(?:on|at|before)[-_]term|graceful[-_]?(?:shut|stop|exit|term)"
@@ -31,7 +31,7 @@ _OFF = frozenset(("false", "0", "no", "off", "none", ""))
 
 
 class Reason(NamedTuple):
-    """Why a training is taken to rely on SIGTERM: a clause, and where that is written."""
+    """Why a training appears to rely on SIGTERM: a clause, and its path."""
 
     said: str
     label: str
@@ -40,14 +40,17 @@ class Reason(NamedTuple):
 
 @check()
 def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A program that relies on SIGTERM, and whose shell keeps it; values ``program``, ``how``, ``reason``."""
+    """A program that relies on SIGTERM, while its shell does not forward it.
+
+    Values: ``program``, ``how``, ``reason``.
+    """
     if subject.job.cr is not None and is_mode_enabled(subject.job, "debug"):
         return
     spec = get_mapping(subject.doc.data, "spec")
     if spec.get("shareProcessNamespace") is True:
         return
     process = process_of(subject.data)
-    for found in unsignalled(process):
+    for found in find_unsignalled(process):
         reason = _reason(found, process, subject, spec) if is_work(found.process) else None
         if reason is None or is_of_controller(subject, found.process.path):
             continue
@@ -63,7 +66,7 @@ def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 @check(params=object_schema({"seconds": COUNT}))
 def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A program that saves its state on SIGTERM in less than ``params["seconds"]`` seconds.
+    """A program that saves its state on SIGTERM with a grace period below ``params["seconds"]``.
 
     Values: ``reason``, ``grace``.
     """
@@ -84,7 +87,7 @@ def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator
 
 
 def _iter_handlers(subject: Target) -> Iterator[Reason]:
-    """What says that a container handles SIGTERM: an option, a variable, a trap."""
+    """Yield the signs that a container handles SIGTERM: an option, a variable, a trap."""
     for command, process in steps(process_of(subject.data)):
         for word in process.words[1:]:
             name, equals, value = word.text.partition("=")
@@ -118,12 +121,12 @@ def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping
         return None
     last = [inner for _, inner in steps(process) if is_work(inner)][-1:]
     if last != [found.process]:
-        return None  # it cannot be told which of the programs needs the time
+        return None  # it is not known which of the programs needs the time
     said = f"its grace period is {grace} seconds"
     return Reason(said, "the grace period of the Pod", ("spec", "terminationGracePeriodSeconds"))
 
 
 def _is_alone(subject: Target, spec: Mapping[str, Any]) -> bool:
-    """Whether nothing else of the Pod can need its grace period."""
+    """Whether nothing else in the Pod can need its grace period."""
     others = [*get_entries(spec, "containers"), *get_entries(spec, "initContainers")]
     return len(others) == 1 and not get_mapping(get_mapping(subject.data, "lifecycle"), "preStop")

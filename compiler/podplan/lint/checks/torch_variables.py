@@ -1,4 +1,4 @@
-"""Variables of torch that the controller of a job sets otherwise than its programs expect.
+"""Variables of torch that programs expect with another meaning, or that no controller sets.
 
 Source: docs/evidence/training-operator.md#environment and
 https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization.
@@ -22,12 +22,12 @@ from podplan.lint.checks.registration import check
 from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.target import Target, Violation
 
-# Expansions of a shell without a default value.
+# Shell expansions without a default value.
 _TORCH_VARIABLE = compile_lazily(
     r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\b"
     r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\})"
 )
-# What sets variables that the text of a script does not show.
+# Programs that set variables which the text of a script does not show.
 _SETS_OTHERS = compile_lazily(r"(?:\A|[\s;&|(])(?:source|\.|eval|read)\s")
 
 
@@ -62,7 +62,7 @@ def world_size_counts_processes(target: Target, _: Mapping[str, Any]) -> Iterato
 
 @check()
 def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable of torch on a command line of a Pod that does not have it. Values: ``name``, ``by``."""
+    """A variable of torch on a command line, in a Pod that lacks it. Values: ``name``, ``by``."""
     job = target.job
     for launch in find_launches(job):
         script = value_at(launch.container, launch.invocation.path)

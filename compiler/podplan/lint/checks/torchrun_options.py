@@ -1,4 +1,4 @@
-"""Options of torchrun in torchrunConfig.extraOptions, beside those that the controller gives itself.
+"""Options in torchrunConfig.extraOptions that the controller sets itself.
 
 Source: docs/evidence/t9k-pytorchtrainingjob.md#torchrun-options.
 """
@@ -18,7 +18,7 @@ from podplan.lint.analysis.jobs import count_pods, is_mode_enabled, list_replica
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
+# Options that the controller sets for fields of torchrunConfig; it always sets nnodes and rdzv_endpoint.
 _CONFIG_FIELDS = {
     "rdzv_backend": "rdzvBackend",
     "nproc_per_node": "procPerNode",
@@ -28,7 +28,7 @@ _CONFIG_FIELDS = {
 
 @check()
 def option_given_twice(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An option that the controller gives too; values ``option`` and ``source``."""
+    """An option that the controller sets too; values ``option`` and ``source``."""
     job, config = target.job, get_mapping(spec_of(target.job), "torchrunConfig")
     if config.get("enabled") is not True or is_mode_enabled(job, "debug"):
         return
@@ -51,7 +51,7 @@ def option_given_twice(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 def _find_controller_source(
     job: LoweredJob, config: Mapping[str, Any], name: str
 ) -> tuple[str, list[tuple[Path, str]]]:
-    """What the controller takes an option from, "" where it does not give it, and where that is written."""
+    """Return the field from which the controller sets an option, "" if it does not, and its path."""
     field = _CONFIG_FIELDS.get(name, "")
     if field in config:
         return f"{field}: {config[field]}", [(("spec", "torchrunConfig", field), "the field that sets it")]

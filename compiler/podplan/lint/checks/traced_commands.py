@@ -1,4 +1,4 @@
-"""Secrets that a shell prints, because it traces its commands with their expanded words.
+"""Secrets that a shell prints because it traces commands after expansion.
 
 Source: https://www.gnu.org/software/bash/manual/html_node/The-Set-Builtin.html (-x).
 """
@@ -19,7 +19,7 @@ from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-# The shell prints elsewhere.
+# The trace goes to another file.
 _ELSEWHERE = compile_lazily(r"\bBASH_XTRACEFD=|\bexec\s+2>")
 
 
@@ -41,14 +41,14 @@ def secret_in_trace(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
         found = reference.search(word.text) if not word.is_known else None
         if found is not None:
             name = found[1] or found[2]
-            place = process.string.placed(word).place
+            place = process.string.place_word(word).place
             related = [(target.doc, below(target.base_path, secrets[name]), "from a Secret")]
             yield Violation(place, {"program": program, "name": name}, related)
             return
 
 
 def _iter_traced_words(process: Process, string: ShellString) -> Iterator[tuple[str, Word]]:
-    """The words of the commands that a shell certainly prints, each with its program."""
+    """Yield the words of the commands that a shell certainly prints, each with its program."""
     before_string = process.words[1 : process.words.index(string.line)]
     is_tracing = _changes_tracing(before_string, is_tracing=False)
 
@@ -70,7 +70,7 @@ def _iter_traced_words(process: Process, string: ShellString) -> Iterator[tuple[
 
 
 def _changes_tracing(words: Sequence[Word], *, is_tracing: bool) -> bool:
-    """Whether a shell traces its commands after these words of ``set``, or of its own call."""
+    """Whether ``set``, or the call of the shell, with these words enables tracing."""
     names = [word.text for word in words]
     for name, following in zip(names, [*names[1:], ""], strict=True):
         if name[:1] not in ("-", "+") or name.startswith("--"):

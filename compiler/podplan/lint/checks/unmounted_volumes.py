@@ -1,4 +1,4 @@
-"""Volumes that an init container fills, and that the containers behind it do not mount.
+"""Volumes that an init container fills, and that later containers do not mount.
 
 Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-initialization/.
 """
@@ -16,8 +16,8 @@ from podplan.lint.analysis.resources import list_containers, list_init_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
-DEEPEST = 20  # folders of a path that mounts are compared with
-# Where programs keep what only they need.
+DEEPEST = 20  # parent folders of a path that are compared with mounts
+# Folders with files that only the program itself needs.
 _SCRATCH = compile_lazily(
     r"(?:/tmp|/var/tmp|/run|/var/run|/dev/shm|/etc|/root/\..*|/home/[^/]+/\..*|/\..*)(?:/.*)?"
 )
@@ -31,7 +31,9 @@ def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     inits = list_init_containers(group) if group is not None else []
     if group is None or not inits:
         return
-    users = Counter(name for _, one in (*inits, *list_containers(group)) for name in _mounted(one))
+    users = Counter(
+        name for _, one in (*inits, *list_containers(group)) for name in _list_mounted_volumes(one)
+    )
     scratch = _scratch_volumes(subject.data)
     missing: Mapping[str, tuple[Path, str]] | None = None
     for path, init in inits:
@@ -49,11 +51,11 @@ def unmounted_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _is_sidecar(init: Mapping[str, Any]) -> bool:
-    """Whether an init container runs on beside the containers, so that it may use its volume itself."""
+    """Whether an init container keeps running with the others, so that it may use its volume itself."""
     return init.get("restartPolicy") == "Always"
 
 
-def _mounted(container: Mapping[str, Any]) -> set[str]:
+def _list_mounted_volumes(container: Mapping[str, Any]) -> set[str]:
     return {get_text(mount, "name") for _, mount in get_entries(container, "volumeMounts")}
 
 
@@ -64,13 +66,13 @@ def _why(user: tuple[Path, str] | None) -> str:
 
 
 def _scratch_volumes(pod: Mapping[str, Any]) -> set[str]:
-    """The volumes that are made with the Pod and deleted with it."""
+    """Return the volumes that are created and deleted with the Pod."""
     volumes = get_entries(get_mapping(pod, "spec"), "volumes")
     return {get_text(volume, "name") for _, volume in volumes if "emptyDir" in volume}
 
 
 def _missing(apps: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, tuple[Path, str]]:
-    """Paths that containers name and no mount of theirs holds, by each folder above: where, and which."""
+    """Return the paths of containers outside of their mounts, by each parent folder."""
     missing: dict[str, tuple[Path, str]] = {}
     for base, app in apps:
         mounts = {
@@ -86,7 +88,7 @@ def _missing(apps: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, tuple[Path
 
 
 def list_folders(path: str) -> list[str]:
-    """A path and the folders above it, up to DEEPEST steps from the root."""
+    """Return a path and its parent folders, up to DEEPEST steps from the root."""
     steps = path.strip("/").split("/")[:DEEPEST]
     return [path, *("/" + "/".join(steps[:end]) for end in range(1, len(steps)))]
 

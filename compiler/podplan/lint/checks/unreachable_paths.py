@@ -1,6 +1,6 @@
-"""Paths that a container names and that none of its volumes holds, though one of the Pod does.
+"""Paths that are not on a mount of the container, but on one of another container or on a similar path.
 
-Source: https://kubernetes.io/docs/concepts/storage/volumes/ (a container sees what it mounts, where it does).
+Source: https://kubernetes.io/docs/concepts/storage/volumes/ (a container sees only its own mounts).
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.resources import list_containers, list_init_containers
-from podplan.lint.analysis.script_options import of_program
+from podplan.lint.analysis.script_options import list_program_options
+from podplan.lint.analysis.written_files import list_written_files
+from podplan.lint.checks.init_preparation import COMMON_FOLDERS, is_on_path, iter_written_paths
 from podplan.lint.checks.outputs import mount_of, trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.unmounted_volumes import list_folders, list_texts
 from podplan.lint.target import Target, Violation
 
-# Folders that images have as well, so that a path below them needs no volume.
+# Folders that exist in images, so that a path below them needs no volume.
 _OF_IMAGE = compile_lazily(
     r"/(?:app|bin|boot|code|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|src|srv|sys|tmp|usr|var"
     r"|workspace)?(?:/.*)?"
@@ -27,8 +31,8 @@ _OF_IMAGE = compile_lazily(
 _PATH = compile_lazily(r"(?<![\w.$}:/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
-class Mounted(NamedTuple):
-    """A folder that a container mounts: the container, the volume, and the place of the mount."""
+class MountedFolder(NamedTuple):
+    """A folder that a container mounts: the container, the volume, and the path of the mount."""
 
     container: str
     volume: str
@@ -44,6 +48,7 @@ def path_of_other_container(subject: Target, _: Mapping[str, Any]) -> Iterator[V
     group = subject.group
     if group is None or is_mode_enabled(subject.job, "debug"):
         return
+    yield from _find_other_places(subject, group)
     containers = [
         *list_containers(group),
         *(each for each in list_init_containers(group) if each[1].get("restartPolicy") == "Always"),
@@ -70,9 +75,57 @@ def path_of_other_container(subject: Target, _: Mapping[str, Any]) -> Iterator[V
                 break
 
 
+def _find_other_places(subject: Target, group: ReplicaGroup) -> Iterator[Violation]:
+    """Paths at which an init container prepares a volume, named by a container that mounts it elsewhere."""
+    for base, init in list_init_containers(group):
+        written = [path for _, path in iter_written_paths(init)]
+        written += [file.path for file in list_written_files(init)]
+        for path in dict.fromkeys(written):
+            mount = mount_of(init, path)
+            if mount is None or path in COMMON_FOLDERS:
+                continue
+            volume = get_text(mount[1], "name")
+            for container_base, container in list_containers(group):
+                own = _find_mount_of_volume(container, volume)
+                found = _find_use(container, path) if own is not None else None
+                if own is None or found is None:
+                    continue
+                values = {
+                    "path": found[1],
+                    "container": get_text(container, "name"),
+                    "other": get_text(init, "name"),
+                    "volume": volume,
+                }
+                related: list[tuple[TracedDocument, Path, str]] = [
+                    (subject.doc, (*base, "volumeMounts", mount[0], "mountPath"), "where it is prepared"),
+                    (subject.doc, (*container_base, "volumeMounts", own, "mountPath"), "where it is mounted"),
+                ]
+                yield Violation((*container_base, *found[0]), values, related)
+
+
+def _find_mount_of_volume(container: Mapping[str, Any], volume: str) -> int | None:
+    mounts = get_entries(container, "volumeMounts")
+    return next((at for at, mount in mounts if get_text(mount, "name") == volume), None)
+
+
+def _find_use(container: Mapping[str, Any], prepared: str) -> tuple[Path, str] | None:
+    """The first path that a container names at a prepared one, where it mounts and writes nothing."""
+    made = [path for _, path in iter_written_paths(container)]
+    for place, text in list_texts(container):
+        for path in _PATH.findall(text):
+            if (
+                is_on_path(path, prepared)
+                and path not in COMMON_FOLDERS
+                and mount_of(container, path) is None
+                and not any(is_on_path(path, each) for each in made)
+            ):
+                return place, path
+    return None
+
+
 def _find_other_mount(
-    text: str, container: Mapping[str, Any], mounts: Mapping[str, Mounted]
-) -> tuple[str, Mounted] | None:
+    text: str, container: Mapping[str, Any], mounts: Mapping[str, MountedFolder]
+) -> tuple[str, MountedFolder] | None:
     for path in _PATH.findall(text) if mounts else ():
         if mount_of(container, path) is None:
             for folder in list_folders(path):
@@ -81,10 +134,12 @@ def _find_other_mount(
     return None
 
 
-def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, Mounted]:
-    """The folders that containers mount, without those that an image may have as well."""
+def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, MountedFolder]:
+    """Return the folders that containers mount, except those that an image may contain."""
     return {
-        folder: Mounted(get_text(container, "name"), get_text(mount, "name"), (*base, "volumeMounts", at))
+        folder: MountedFolder(
+            get_text(container, "name"), get_text(mount, "name"), (*base, "volumeMounts", at)
+        )
         for base, container in containers
         for at, mount in get_entries(container, "volumeMounts")
         if not _OF_IMAGE.fullmatch(folder := get_text(mount, "mountPath").rstrip("/"))
@@ -109,7 +164,7 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             get_text(mount, "mountPath").rstrip("/"): at
             for at, mount in get_entries(where.container, "volumeMounts")
         }
-        for placed in of_program(job, launch):
+        for placed in list_program_options(job, launch):
             value = placed.option.value or ""
             if not _PATH.fullmatch(value) or _OF_IMAGE.fullmatch(value) or mount_of(where.container, value):
                 continue
@@ -122,7 +177,7 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _is_typo(written: str, meant: str) -> bool:
-    """Whether two paths differ by one letter that is added, left out or replaced, or by two swapped ones."""
+    """Whether two paths differ by one inserted, removed or replaced letter, or by two swapped ones."""
     if written == meant or abs(len(written) - len(meant)) > 1:
         return False
     start = next(

@@ -1,8 +1,8 @@
-"""Commands of scripts that do not work in a container as they do on a machine.
+"""Commands in scripts that work on a machine but not in a container.
 
 Sources: https://docs.conda.io/projects/conda/en/stable/dev-guide/deep-dives/activation.html (activate is a
 function of the shell), https://man7.org/linux/man-pages/man2/mount.2.html (CAP_SYS_ADMIN),
-https://wiki.ubuntu.com/DashAsBinSh (what bash knows and sh does not).
+https://wiki.ubuntu.com/DashAsBinSh (syntax of bash that sh lacks).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONDA_SET_UP = compile_lazily(
 _LOGIN = compile_lazily(r"-[a-z]*[il][a-z]*|--login")
 _YES = compile_lazily(r"-[a-z]*y[a-z]*|--yes|--assume-yes|--assumeyes|-qq+")
 _INSTALLERS = {"apt-get": "apt-get", "apt": "apt", "yum": "yum", "dnf": "dnf"}
-# What dash, which is sh in images of Debian and Ubuntu, does not know.
+# Syntax that dash, the sh of Debian and Ubuntu images, does not support.
 _BASH_ONLY = compile_lazily(
     r"(?:(?<=[\n;&|])|\A)[ \t]*(?:(?:if|while|until|then|do|elif|!)[ \t]+)?"
     r"(?P<what>\[\[(?=\s)|source(?=\s)|shopt(?=\s)|declare(?=\s)|pushd(?=\s)|mapfile(?=\s)|\w+=\((?=[^)]*\))"

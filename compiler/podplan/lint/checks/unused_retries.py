@@ -1,4 +1,4 @@
-"""Retries that the restart policy never uses, on nodes that are taken away.
+"""Retries that the restart policy never uses, on preemptible nodes.
 
 Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/pytorchtrainingjob.md.
 """
@@ -16,7 +16,7 @@ from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# Labels and taints of nodes that the provider takes back at any time.
+# Labels and taints of preemptible nodes.
 _TAKEN_AWAY = compile_lazily(
     r"(?:\A|.*[^a-z])(?:(?:gke)?spot|preemptible|preemptable|preemptive|interruptible)(?:[^a-z].*|\Z)"
 )
@@ -25,7 +25,7 @@ LONGEST = 300
 
 @check()
 def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Retries beside the restart policy Never, on nodes that are taken away.
+    """Retries with the restart policy Never, on preemptible nodes.
 
     Values: ``retries``, ``field``, ``nodes``.
     """
@@ -57,12 +57,12 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
 
 
 def _policy(role: Mapping[str, Any]) -> str:
-    """The restart policy of a replica type; "" where none is written."""
+    """Return the restart policy of a replica type; "" if none is stated."""
     return get_text(role, "restartPolicy") or get_text(get_mapping(role, "restartPolicy"), "policy")
 
 
 def _taken_away(spec: Mapping[str, Any]) -> tuple[str, Path] | None:
-    """What in a Pod says that its nodes are taken away, and where; None where nothing does."""
+    """Return the label or taint of preemptible nodes in a Pod, and its path; None if it has none."""
     for key, value in get_mapping(spec, "nodeSelector").items():
         if isinstance(value, str) and value.lower() != "false" and (_names(value) or _names(key)):
             return f"{key}: {value}", ("nodeSelector", key)
@@ -95,7 +95,7 @@ def _names(label: str) -> bool:
 
 @check(params=object_schema({"default": COUNT}))
 def elastic_without_restarts(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A torchrun that takes a range of nodes and restarts nothing; values ``least``, ``most``.
+    """A torchrun with a range of nodes and without restarts; values ``least``, ``most``.
 
     An agent counts the failure of its processes as a restart also where another node was lost
     (https://github.com/pytorch/pytorch/blob/v2.9.0/torch/distributed/elastic/agent/server/api.py,
@@ -119,7 +119,7 @@ def elastic_without_restarts(subject: Target, params: Mapping[str, Any]) -> Iter
             least == most
             or facts.max_restarts != 0
             or not said
-            or _restarted(job, launch, most, params["default"])
+            or _restarts_all_nodes(job, launch, most, params["default"])
         ):
             continue
         place = launch.locate_word(
@@ -139,8 +139,8 @@ def elastic_without_restarts(subject: Target, params: Mapping[str, Any]) -> Iter
         return
 
 
-def _restarted(job: LoweredJob, launch: ContainerLaunch, nodes: int, default: int) -> bool:
-    """Whether the controller starts all nodes again, which fail together when one is lost."""
+def _restarts_all_nodes(job: LoweredJob, launch: ContainerLaunch, nodes: int, default: int) -> bool:
+    """Whether the controller restarts all nodes, which fail together when one is lost."""
     role = next((role for role in get_replica_specs(job) if role.type == launch.group.replica_type), None)
     if role is None or _policy(role.data) not in ("OnFailure", "Always"):
         return False

@@ -1,4 +1,4 @@
-"""Values of variables that the library which reads them refuses or ignores.
+"""Values of variables that the library that reads them refuses or ignores.
 
 Sources: https://docs.pytorch.org/docs/stable/notes/cuda.html#environment-variables (option:value,…),
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html,
@@ -19,13 +19,13 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import has_isolated_replicas, spec_of
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.script_options import Placed, of_program
+from podplan.lint.analysis.script_options import Placed, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
 class ValueForm(NamedTuple):
-    """The values that a variable takes, what they are called, and what becomes of others."""
+    """The valid values of a variable, their description, and the effect of others."""
 
     pattern: str
     expected: str
@@ -37,7 +37,7 @@ _ALLOCATOR = ValueForm(
     "option:value pairs, separated by commas",
     "torch stops when it uses a GPU for the first time",
 )
-# Above 1 for the unified memory of GPU and host, as AlphaFold has it (4.0); nobody has ten times the memory.
+# Above 1 for the unified memory of GPU and host, as in AlphaFold (4.0); ten times the memory is a mistake.
 _MEMORY_FRACTION = ValueForm(
     r"\s*\d?(?:\.\d*)?\s*",
     "a fraction, such as 0.90",
@@ -69,14 +69,14 @@ FORMS = {
 }
 _PATTERNS = {name: compile_lazily(form.pattern) for name, form in FORMS.items()}
 _LOOPBACK = frozenset(("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"))
-_LONGEST = 300  # characters of a value
+_LONGEST = 300  # longest value in a message, in characters
 _WATCHDOG = frozenset(("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"))
 _BLOCKING_WAIT = frozenset(("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT"))
 
 
 @check()
 def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable with a value of another form. Values: ``name``, ``value``, ``expected``, ``effect``."""
+    """A variable with an invalid value. Values: ``name``, ``value``, ``expected``, ``effect``."""
     job = target.job
     is_alone = sum(group.replicas for group in job.pods) < 2 or has_isolated_replicas(job)
     for at, entry in get_entries(target.data, "env"):
@@ -111,7 +111,7 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _waits_forever(target: Target) -> bool:
-    """Whether nothing ends the processes of a job that wait for one that has died."""
+    """Whether processes of a job wait forever for one that has died."""
     names = {
         get_text(entry, "name")
         for _, entry in get_entries(target.data, "env")
@@ -128,9 +128,9 @@ def _waits_forever(target: Target) -> bool:
 
 
 def _find_sequence_parallel(job: LoweredJob) -> Placed | None:
-    """The option for the sequence parallelism of Megatron, where its tensors are split."""
+    """Return the option for Megatron's sequence parallelism, if tensors are split."""
     for launch in find_launches(job):
-        options = {placed.option.last: placed for placed in of_program(job, launch)}
+        options = {placed.option.last: placed for placed in list_program_options(job, launch)}
         switch, size = options.get("sequence_parallel"), options.get("tensor_model_parallel_size")
         if switch is not None and size is not None and switch.option.is_on and (size.option.number or 1) > 1:
             return switch

@@ -1,4 +1,4 @@
-"""What is true of a profile only when all its environments and matrix instances are seen together."""
+"""Checks of all environments and matrix instances of a profile together."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from podplan.lint.analysis.profile_files import (
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# What a base may give besides values: where it has one of these, it is not judged by its values alone.
+# Fields with which a base contributes more than values.
 _NON_VALUE_SECTIONS = ("environments", "matrix", "naming")
 
 
 class UsedFiles:
-    """The files that the variants of a profile are made of, and those that values in them come from."""
+    """Collects the files that variants of a profile extend, and the files from which values come."""
 
     def __init__(self) -> None:
         self.docs: dict[str, TracedDocument] = {}
@@ -37,11 +37,11 @@ class UsedFiles:
         for doc in find_contributing_documents(job.profile):
             if doc.source is not None and isinstance(doc.data, dict):
                 self.docs.setdefault(doc.source.file, doc)
-        if self.unused(find_own_document(job.profile)):  # else there is nothing more to find out
+        if self.unused(find_own_document(job.profile)):  # skip if every base is used already
             self.used.update(_iter_value_files(job.profile))
 
     def unused(self, own: TracedDocument) -> dict[int, frozenset[str]]:
-        """The bases, with their own, that no value comes from, by the number of the reference."""
+        """Return the bases (with their bases) that contribute no value, by the number of the reference."""
         closures = {
             number: _find_base_closure(_resolve_reference(own, one), self.docs)
             for number, one in enumerate(_references(own))
@@ -56,7 +56,7 @@ def _references(own: TracedDocument) -> list[Any]:
 
 @check(keeper=UsedFiles)
 def unused_base(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A base of which no variant has anything; value ``base``."""
+    """A base that contributes nothing to any variant; value ``base``."""
     own_document, kept = find_own_document(target.doc), target.kept
     unused = kept.unused(own_document)
     read_params = (
@@ -70,20 +70,20 @@ def unused_base(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         ):
             base = {"base": _references(own_document)[number]}
             path = ("spec", "extends", number)
-            # A param of the base can be set from outside, which is an error without the base.
+            # Flags can set a param of the base, which would be an error without the base.
             docs = (kept.docs[file] for file in closure if file in kept.docs)
             safe = not any("params" in get_mapping(doc.data, "spec") for doc in docs)
             yield Violation(path, base, doc=own_document, change=("remove", path, None), safe=safe)
 
 
 def _resolve_reference(doc: TracedDocument, reference: object) -> str:
-    """The file that a reference in a document means."""
+    """Return the file to which a reference in a document resolves."""
     folder = os.path.dirname(doc.source.file) if doc.source is not None else ""
     return os.path.normpath(os.path.join(folder, str(reference)))
 
 
 def _find_base_closure(file: str, files: Mapping[str, TracedDocument]) -> frozenset[str]:
-    """A base and the bases that it extends itself."""
+    """Return a base and the bases that it extends."""
     closure: set[str] = set()
     pending = [file]
     while pending:
@@ -98,7 +98,7 @@ def _find_base_closure(file: str, files: Mapping[str, TracedDocument]) -> frozen
 
 
 def _iter_value_files(profile: TracedDocument) -> Iterator[str]:
-    """The files that the values of a resolved profile come from."""
+    """Yield the files from which the values of a resolved profile come."""
     for path, _value in iter_leaves(profile.data):
         source = trace_to_source(profile, path)[-1].doc.source
         if source is not None:
@@ -106,7 +106,7 @@ def _iter_value_files(profile: TracedDocument) -> Iterator[str]:
 
 
 def _contributes_beyond_values(base: TracedDocument, read_params: frozenset[str]) -> bool:
-    """Whether a base gives what is not a value: environments and the like, or a param that is read."""
+    """Whether a base contributes more than values, such as environments, or a param that is read."""
     spec = get_mapping(base.data, "spec")
     params = get_mapping(spec, "params")
     return any(key in spec for key in _NON_VALUE_SECTIONS) or any(
@@ -115,7 +115,7 @@ def _contributes_beyond_values(base: TracedDocument, read_params: frozenset[str]
 
 
 class EqualContents:
-    """The variants of a profile whose CRs are equal but for their names, as pairs of these."""
+    """Collects pairs of variants whose CRs differ only in their names."""
 
     def __init__(self) -> None:
         self._first: dict[bytes, str] = {}
@@ -138,7 +138,7 @@ class EqualContents:
 
 @check(keeper=EqualContents)
 def equal_instances(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Matrix instances that differ in their names only; values ``one``, ``other`` and ``more``."""
+    """Matrix instances that differ only in their names; values ``one``, ``other`` and ``more``."""
     equal = target.kept.pairs
     if equal:
         other_count = len(equal) - 1

@@ -1,4 +1,4 @@
-"""Queues of Volcano in the repository: that a gang names one, and that it has room for the gang."""
+"""Volcano queues in the repository: whether the queue of a gang exists, is open, and is large enough."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.lint.analysis.features import CLUSTER
 from podplan.lint.analysis.jobs import find_pod_group, format_list, namespace_of, queue_of
 from podplan.lint.analysis.resources import format_amount
 from podplan.lint.checks.gangs import sum_smallest_requests
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 # Volcano creates these itself.
 DEFAULT_QUEUE = "default"
 OWN_QUEUES = (DEFAULT_QUEUE, "root")
-# Examples are written there for clusters of others, whose queue of that name has no or another capability.
+# Examples in these folders are for clusters whose queue of that name has another capability.
 _NAMESPACES_OF_EXAMPLES = ("", "default")
 
 
@@ -48,7 +49,7 @@ def iter_lineage(name: str, queues: Mapping[str, VolcanoQueue]) -> Iterator[Volc
         name = queues[name].parent
 
 
-@check()
+@check(requires=(CLUSTER,))
 def unusable_volcano_queue(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A queue of Volcano that does not exist or is closed. Values: ``queue``, ``why``."""
     gang, cluster = find_pod_group(target.job), target.job.cluster
@@ -70,9 +71,9 @@ def unusable_volcano_queue(target: Target, _params: Mapping[str, Any]) -> Iterat
     )
 
 
-@check()
+@check(requires=(CLUSTER,))
 def gang_over_capability(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A gang that asks for more than the capability of its queue, or of a parent of that.
+    """A gang that requests more than the capability of its queue, or of a parent queue.
 
     Values: ``queue``, ``resource``, ``needs``, ``capability``, ``members``, ``sum``.
     """

@@ -17,7 +17,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers import processes
-from podplan.launchers.mpirun import MpirunCommand
+from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
 from podplan.lint.analysis.deadlines import list_deadlines
@@ -48,10 +48,10 @@ _ENDLESS_LOOP = compile_lazily(
 )
 _QUERY_COMMAND = compile_lazily(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
 _LOOPBACK = compile_lazily(r"(?:^|[\s/@\[])(?:localhost|127\.0\.0\.1|::1)(?=[\s/:\]'\";]|$)")
-# What ends a loop that has not got what it waits for.
+# Words that end a waiting loop.
 _LOOP_EXIT = compile_lazily(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
 _BREAK_STATEMENT = compile_lazily(r"\bbreak\b")
-# Programs that ask whether something listens on a port; those that ask for a name are answered earlier.
+# Programs that test whether a port is open; tests of a name succeed earlier.
 _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
 _URL = compile_lazily(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
 _SERVICE_HOST = compile_lazily(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
@@ -65,7 +65,7 @@ _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|Connectio
 def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A loop that waits for another Pod and has no end; values ``asks`` and ``cause``.
 
-    An init container may wait in a Pod without GPUs, which the Kubernetes documentation shows.
+    Init containers of Pods without GPUs may wait, as the Kubernetes documentation shows.
     """
     job = target.job
     if is_mode_enabled(job, "debug"):
@@ -81,7 +81,7 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 if _comes_surely(job, group, value) or (not has_gpus and _ends_together(job, group, value)):
                     continue
                 if has_trait(job, "host-by-index") and not has_gpus and get_job_name(job) not in asked:
-                    continue  # a Job that trains nothing waits for a server outside of it
+                    continue  # a Job without training waits for a server outside of the job
                 cause = (
                     "nothing in its Pod answers" if _LOOPBACK.search(asked) else "the other Pod never starts"
                 )
@@ -90,7 +90,7 @@ def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
-    """Whether the replicas that a script names start with those that wait, or the job ends.
+    """Whether the replicas that a script names start together with the waiting ones, or the job ends.
 
     A gang is scheduled as one, the Pods pull the same images, and a failure of theirs ends the job.
     """
@@ -106,9 +106,9 @@ def _comes_surely(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
 
 
 def _ends_together(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
-    """Whether a script names other replicas, and the job fails if one of them fails.
+    """Whether a script names other replicas whose failure fails the job.
 
-    A Pod without GPUs then waits as long as the other waits for capacity, which a time limit would break.
+    A Pod without GPUs may wait until the other is scheduled, which a time limit would prevent.
     """
     rules = [rule for _, rule in get_entries(spec_of(job), "failureRules")]
     found = _find_named_replicas(job, text)
@@ -118,7 +118,7 @@ def _ends_together(job: LoweredJob, group: ReplicaGroup, text: str) -> bool:
 
 
 def _find_named_replicas(job: LoweredJob, text: str) -> list[tuple[ReplicaGroup, int]]:
-    """The replicas of the job that a script names as hosts, each with its index."""
+    """Return the replicas of the job that a script names as hosts, each with its index."""
     names = [*_HOST_NAME.findall(text), *(match[0] for match in _SERVICE_HOST.finditer(text))]
     return [pod for pod in (_replica(job, name) for name in dict.fromkeys(names)) if pod is not None]
 
@@ -130,21 +130,21 @@ def _list_images(group: ReplicaGroup) -> set[str]:
 
 
 def _iter_endless_waits(text: str) -> Iterator[tuple[str, tuple[int, int], str]]:
-    """What the loops in a text ask that end with an answer alone: program, its range, text."""
+    """Yield the tests of endless waiting loops in a text: program, its range, text."""
     if "done" not in text:
         return
     for match in _WAIT_LOOP.finditer(text):
         asks = _QUERY_COMMAND.search(match["asks"])
         if asks and not _LOOP_EXIT.search(match["body"]) and not _LOOP_EXIT.search(match["asks"]):
-            yield asks[0], _shifted(asks, match.start("asks")), match["asks"]
+            yield asks[0], _shift_range(asks, match.start("asks")), match["asks"]
     for match in _ENDLESS_LOOP.finditer(text):
         asks = _QUERY_COMMAND.search(match["body"])
         once = _BREAK_STATEMENT.sub("", match["body"], count=1)
         if asks and once != match["body"] and not _LOOP_EXIT.search(once):
-            yield asks[0], _shifted(asks, match.start("body")), match["body"]
+            yield asks[0], _shift_range(asks, match.start("body")), match["body"]
 
 
-def _shifted(found: re.Match[str], by: int) -> tuple[int, int]:
+def _shift_range(found: re.Match[str], by: int) -> tuple[int, int]:
     return by + found.start(), by + found.end()
 
 
@@ -174,7 +174,7 @@ def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> I
 
 
 def _never_answers(job: LoweredJob, group: ReplicaGroup, wait: Wait) -> str:
-    """Why nothing listens on the host while an init container waits for it; "" where something may."""
+    """Explain why nothing listens on the host while an init container waits for it; "" if something may."""
     if is_loopback(wait.host):
         return "the containers of its own Pod start only after it has ended"
     target = _replica(job, wait.host)
@@ -197,7 +197,7 @@ def _never_answers(job: LoweredJob, group: ReplicaGroup, wait: Wait) -> str:
 
 
 def _replica(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
-    """The replica that a host names, also as a variable of a GenericJob that is not replaced here."""
+    """Return the replica that a host names, also as an unreplaced variable of a GenericJob."""
     variable = _SERVICE_HOST.fullmatch(host)
     if variable is None:
         return find_pod(job, host)
@@ -207,7 +207,7 @@ def _replica(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
 
 
 def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
-    """The hosts that the init containers of one replica wait for without an end, in its Pod."""
+    """Yield the hosts for which the init containers of one replica wait without a limit."""
     spec = get_mapping(group.doc.data, "spec")
     if "initContainers" in spec and group.doc.replica_texts:
         spec = build_folded_at_index(group.doc, index)["spec"]
@@ -236,12 +236,12 @@ def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[st
 
 
 def _listener(asked: Node, string: ShellString) -> str:
-    """The host whose port the condition of a loop asks; "" where it asks for a name, or something else."""
+    """Return the host whose port the condition of a loop tests; "" if it tests a name or something else."""
     for command in processes.commands([asked]):
         process = string.process(command)
         words = [word.text for word in process.words[1:]]
         if process.name in _ASK_PORT:
-            plain = _without_options(words)
+            plain = _list_plain_arguments(words)
             if len(plain) == 2 and plain[1].isdecimal():
                 return plain[0]
         elif process.name in ("curl", "wget"):
@@ -251,8 +251,8 @@ def _listener(asked: Node, string: ShellString) -> str:
     return device[1] if device else ""
 
 
-def _without_options(words: list[str]) -> list[str]:
-    """The arguments of nc and the like that are no options."""
+def _list_plain_arguments(words: list[str]) -> list[str]:
+    """Return the arguments of nc and similar programs that are no options."""
     plain, skip = [], False
     for word in words:
         if skip or word.startswith("-"):
@@ -264,7 +264,7 @@ def _without_options(words: list[str]) -> list[str]:
 
 @check()
 def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """mpirun on other Pods, which nobody has waited for; values ``by`` and ``hosts``."""
+    """mpirun on other Pods without waiting for them; values ``by`` and ``hosts``."""
     for launch in find_launches(target.job):
         facts = launch.invocation.parsed
         if not isinstance(facts, MpirunCommand) or not (facts.hosts or facts.hostfile is not None):
@@ -304,7 +304,7 @@ def waits_for_others(container: Mapping[str, Any]) -> bool:
 
 
 def _retries(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether a launcher that found no workers is started again, until they run."""
+    """Whether a launcher that finds no workers is restarted until they run."""
     type_, retries = group.replica_type, count_retries(job, group)
     if retries is not None:
         return retries.number >= ENOUGH_RETRIES
@@ -316,7 +316,7 @@ def _retries(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 def _iter_strings(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
-    """The commands and args of a Pod, without those that run under timeout."""
+    """Yield the commands and args of a Pod, except those that run under timeout."""
     spec = get_mapping(group.doc.data, "spec")
     for list_key in ("initContainers", "containers"):
         for index, container in get_entries(spec, list_key):

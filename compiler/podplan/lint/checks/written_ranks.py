@@ -1,6 +1,6 @@
-"""Ranks and world sizes that a CR gives its replicas itself, since its controller gives none.
+"""Ranks and world sizes in a CR whose controller sets none.
 
-Rank 0 waits until as many processes as the world size says have joined, each with a rank of its own.
+Rank 0 waits until as many processes as the world size have joined, each with its own rank.
 Source: https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization.
 """
 
@@ -31,19 +31,19 @@ from podplan.lint.analysis.launches import (
 from podplan.lint.analysis.pod_hosts import find_pod, is_loopback
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import given
+from podplan.lint.analysis.script_options import iter_given_options
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
-# The names of a rank and of the world that it belongs to: variables, and options of scripts.
+# Names of ranks and their world sizes: variables, and options of scripts.
 _VARIABLES = (("RANK", "WORLD_SIZE"), ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"))
 _OPTIONS = (("rank", "world_size"), ("process_id", "num_processes"))
 _ONE_PROCESS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Member(NamedTuple):
-    """Replicas that join with ranks from ``first`` to ``last``, and the world size that they know."""
+    """Replicas that join with ranks from ``first`` to ``last``, and their world size."""
 
     group: ReplicaGroup
     first: int
@@ -61,7 +61,7 @@ class Member(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value in one replica, None where it is not known, and its place in the Pod."""
+    """A value in one replica, None if it is unknown, and its path in the Pod."""
 
     text: str | None
     path: Path
@@ -69,7 +69,10 @@ class Value(NamedTuple):
 
 @check()
 def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Ranks that two replicas have, or a world size that is not the number of ranks; value ``what``."""
+    """Ranks of two replicas that are equal, or a world size that is not the number of ranks.
+
+    Value: ``what``.
+    """
     job = subject.job
     if is_mode_enabled(job, "debug"):
         return
@@ -132,7 +135,7 @@ def _hit(member: Member, path: Path, what: str, related: Any = ()) -> Violation:
 
 
 def _members(job: LoweredJob, names: tuple[str, str]) -> list[Member]:
-    """The replicas that join by such names; empty where any value is not known."""
+    """Return the replicas that join by such names; empty if a value is unknown."""
     members: list[Member] = []
     for group in job.pods:
         found = _values(job, group, names)
@@ -147,13 +150,13 @@ def _members(job: LoweredJob, names: tuple[str, str]) -> list[Member]:
             continue  # it trains alone
         pod_jobs, host = find_pod_jobs(job, group), _find_host(job, group)
         if pod_jobs is not None and (pod_jobs.runs_in_turns or (pod_jobs.jobs > 1 and not host)):
-            return []  # nobody knows which of them join each other
+            return []  # it is not known which of them join each other
         members.append(Member(group, low, high, size, first.path, world.path, _processes(group), host))
     return members
 
 
 def _find_host(job: LoweredJob, group: ReplicaGroup) -> str:
-    """The host at which all Pods of several Jobs meet; "" where they have none, or one of each Job."""
+    """Return the common rendezvous host of several Jobs; "" if they have none, or one each."""
     if not has_trait(job, "host-by-index"):
         return ""
     hosts = set()
@@ -165,7 +168,7 @@ def _find_host(job: LoweredJob, group: ReplicaGroup) -> str:
 
 
 def _processes(group: ReplicaGroup) -> int:
-    """How many processes a replica may start by itself, each with a rank."""
+    """Return how many processes with ranks a replica may start itself."""
     found = find_training_container(group)
     fixed = found is not None and any(name in _ONE_PROCESS for _, name, _ in iter_env(found[1]))
     return 1 if fixed else max(count_gpus(group), 1)
@@ -174,10 +177,10 @@ def _processes(group: ReplicaGroup) -> int:
 def _values(
     job: LoweredJob, group: ReplicaGroup, names: tuple[str, str]
 ) -> tuple[Value, Value, Value] | None:
-    """The ranks of the first and the last replica and the world size; None where the group has none."""
+    """Return the ranks of the first and the last replica and the world size; None if the group has none."""
     of_group = [launch for launch in find_launches(job) if launch.group is group]
     if any(launch.is_launcher or launch.invocation.parsed is not None for launch in of_group):
-        return None  # it gives its processes ranks itself
+        return None  # it sets the ranks of its processes itself
     for launch in of_group:
         end = find_launch_on_replica(launch, get_last_index(group))
         if launch.invocation.is_conditional or end is None or _meets_elsewhere(job, launch):
@@ -190,24 +193,24 @@ def _values(
 
 
 def _meets_elsewhere(job: LoweredJob, launch: ContainerLaunch) -> bool:
-    """Whether a program meets others at a host that is no replica of this job."""
+    """Whether the rendezvous host of a program is no replica of this job."""
     host = launch.invocation.variables.get("MASTER_ADDR")
     return bool(host) and not is_loopback(host or "") and find_pod(job, host or "") is None
 
 
 def _value(launch: ContainerLaunch, name: str) -> Value | None:
-    """The value of a variable or of an option of a program."""
+    """Return the value of a variable or of an option of a program."""
     if name.isupper():
         if name not in launch.invocation.variables:
             return None
         path = find_variable_path(launch, name) or launch.locate_word(launch.invocation.program_word)
         return Value(launch.invocation.variables[name], path)
-    found = [one for one in given(launch.invocation.arguments) if one.last == name]
+    found = [one for one in iter_given_options(launch.invocation.arguments) if one.last == name]
     return Value(found[-1].value, launch.locate_word(found[-1].word)) if found else None
 
 
 def _of_image(group: ReplicaGroup, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
-    """The same for a container that runs the program of its image."""
+    """Return the value of a variable for a container that runs the program of its image."""
     found = find_training_container(group)
     if found is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from podplan.core.errors import UsageError
 from podplan.core.provenance import TracedDocument
@@ -14,6 +14,7 @@ KubernetesObject = dict[str, Any]
 
 COMPARED_KINDS = ("PodGroup", "ConfigMap", "Service", "Pod", "TensorBoard")
 KUBECTL_COMMAND = "kubectl get pods,services,configmaps,podgroups -o yaml"
+KUBECTL_WITH_JOBS = KUBECTL_COMMAND.replace("get ", "get JOBS,")
 
 
 class Dump(NamedTuple):
@@ -24,7 +25,14 @@ class Dump(NamedTuple):
     uid: str = ""
 
 
-def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
+class ClusterObjects(NamedTuple):
+    """The objects of a dump that are compared, and the owners of each object, by kind, namespace and name."""
+
+    compared: list[KubernetesObject]
+    owners: Mapping[tuple[str, str, str], list[Any]]
+
+
+def read_dump(content: bytes, file: str) -> ClusterObjects:
     """Read the objects of a dump, from a List or several documents; Secrets are dropped.
 
     Raises UsageError: if it is no dump. Raises LimitExceeded: if it is too big.
@@ -41,10 +49,28 @@ def read_dump(content: bytes, file: str) -> list[KubernetesObject]:
         raise UsageError(
             f"{file} holds no Pod, Service, ConfigMap or PodGroup; it is to be what {KUBECTL_COMMAND} prints"
         )
-    return compared_objects
+    owners = {
+        _identify(one["kind"], one["metadata"], one["metadata"]["name"]): _as_list(
+            one["metadata"].get("ownerReferences")
+        )
+        for one in all_objects
+    }
+    return ClusterObjects(compared_objects, owners)
 
 
-def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file: str) -> Dump:
+def holds_job(content: bytes, file: str) -> bool:
+    """Whether a dump has the CR of a job that no other object controls."""
+    objects = (
+        one for document in parse_yaml(content, file).documents for one in _iter_objects(document.data)
+    )
+    return any(
+        find_kind(one.get("apiVersion"), one["kind"]) is not None
+        and not one["metadata"].get("ownerReferences")
+        for one in objects
+    )
+
+
+def select_job_objects(objects: ClusterObjects, cr: TracedDocument, file: str) -> Dump:
     """Select the objects that belong to a job, and its uid from their owner references.
 
     Raises UsageError: if they belong to two jobs with the same name.
@@ -53,7 +79,9 @@ def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file
     kind = find_kind(cr.data["apiVersion"], cr.data["kind"])
     owner_label = load_spec(kind).owner_label if kind is not None else ""
     job_objects = [
-        one for one in objects if _belongs_to_job(one, cr.data["kind"], name, namespace, owner_label)
+        one
+        for one in objects.compared
+        if _belongs_to_job(one, objects.owners, cr.data["kind"], name, namespace, owner_label)
     ]
     uids = {uid for one in job_objects for uid in _iter_owner_uids(one, cr.data["kind"], name)}
     if len(uids) > 1:
@@ -62,7 +90,7 @@ def select_job_objects(objects: list[KubernetesObject], cr: TracedDocument, file
             " keep those of one"
         )
     other_counts: dict[str, int] = {}
-    for kubernetes_object in objects:
+    for kubernetes_object in objects.compared:
         if kubernetes_object not in job_objects:
             other_counts[kubernetes_object["kind"]] = other_counts.get(kubernetes_object["kind"], 0) + 1
     return Dump(job_objects, other_counts, next(iter(uids), ""))
@@ -135,13 +163,19 @@ def _get_name(cr: KubernetesObject) -> str:
 
 
 def _belongs_to_job(
-    kubernetes_object: KubernetesObject, kind: str, name: str, namespace: str | None, owner_label: str
+    kubernetes_object: KubernetesObject,
+    owners_by_object: Mapping[tuple[str, str, str], list[Any]],
+    kind: str,
+    name: str,
+    namespace: str | None,
+    owner_label: str,
 ) -> bool:
-    """Whether an object is a child of a job: by its owner, else by its labels, else by its name."""
+    """Whether an object is a child of a job: by its owners and theirs, else by its labels, else by its
+    name."""
     metadata = kubernetes_object["metadata"]
     if namespace and metadata.get("namespace", namespace) != namespace:
         return False
-    owners = _as_list(metadata.get("ownerReferences"))
+    owners = list(_iter_owners(metadata, owners_by_object))
     if owners:
         return any(_is_owning_job(owner, kind, name) for owner in owners)
     labels = metadata.get("labels") or {}
@@ -150,6 +184,27 @@ def _belongs_to_job(
     return (
         bool(owner_name == name) if owner_name else object_name == name or object_name.startswith(f"{name}-")
     )
+
+
+def _iter_owners(
+    metadata: Mapping[str, Any], owners_by_object: Mapping[tuple[str, str, str], list[Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the owners of an object and, as far as they are in the dump, the owners of these."""
+    waiting = _as_list(metadata.get("ownerReferences"))
+    seen: set[tuple[str, str, str]] = set()
+    while waiting:
+        owner, *waiting = waiting
+        if not isinstance(owner, dict):
+            continue
+        yield owner
+        key = _identify(owner.get("kind"), metadata, owner.get("name"))
+        if key not in seen:
+            seen.add(key)
+            waiting = [*waiting, *owners_by_object.get(key, ())]
+
+
+def _identify(kind: object, metadata: Mapping[str, Any], name: object) -> tuple[str, str, str]:
+    return str(kind), str(metadata.get("namespace") or ""), str(name)
 
 
 def _iter_owner_uids(kubernetes_object: KubernetesObject, kind: str, name: str) -> Iterator[str]:

@@ -44,7 +44,7 @@ class ClusterDiff(NamedTuple):
 
     @property
     def kind_name(self) -> str:
-        """The name of the kind in a configuration."""
+        """Return the name of the kind in a configuration."""
         return name_of(self.kind)
 
     @property

@@ -151,7 +151,7 @@ def propose_containers(comparison: ClusterDiff) -> Candidates:
 
 
 def propose_texts(comparison: ClusterDiff) -> Candidates:
-    """Propose what the texts that differ say of an option."""
+    """Propose the values of an option in the texts that differ."""
     for difference in comparison.differences:
         if difference.kind not in ("Pod", "ConfigMap") or not isinstance(difference.real, str):
             continue

@@ -37,10 +37,13 @@ _ANNOTATION_PREFIXES = (
     *("kubernetes.io/limit-ranger", "kubernetes.io/config.", "openshift.io/scc"),
     *("sidecar.istio.io/status", "istio.io/rev"),
 )
-# Labels of meshes that inject a sidecar, and of the admission plugin PodTopologyLabels.
+# Labels of meshes that inject a sidecar, of the admission plugin PodTopologyLabels, and those with the uid of
+# a Job that the controller of another job creates.
 _LABEL_PREFIXES = (
     *("security.istio.io/tlsMode", "service.istio.io/canonical-", "linkerd.io/", "topology.kubernetes.io/"),
+    *("batch.kubernetes.io/controller-uid", "controller-uid"),
 )
+_JOB_API_VERSION, _JOB_FINALIZER = "batch/v1", "batch.kubernetes.io/job-tracking"
 _CONTAINER_LISTS = {"initContainers": "containers", "ephemeralContainers": "containers"}
 _PROBE_FIELDS = ("livenessProbe", "readinessProbe", "startupProbe")
 # The API server does not store these values, because they are the default.
@@ -110,7 +113,7 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
     if value in _EMPTY_VALUES:
         return True
     if path[0] != "spec":
-        return path == ("status",) or (path[0] == "metadata" and _is_added_metadata(path))
+        return path == ("status",) or (path[0] == "metadata" and _is_added_metadata(path, value))
     name = path[-1]
     if kind == "Service" and name == "clusterIP":
         return bool(value != "None")
@@ -145,9 +148,11 @@ def is_equal_value(path: Path, predicted: Any, real: Any) -> bool:
     return bool(predicted == real and not isinstance(predicted, bool) and not isinstance(real, bool))
 
 
-def _is_added_metadata(path: Path) -> bool:
+def _is_added_metadata(path: Path, value: Any) -> bool:
     if len(path) == 2:
-        return path[1] in _METADATA_FIELDS
+        return path[1] in _METADATA_FIELDS or (path[1] == "finalizers" and value == [_JOB_FINALIZER])
+    if path[1] == "ownerReferences":  # the uid of a Job between this object and the CR is not predicted
+        return isinstance(value, dict) and value.get("apiVersion") == _JOB_API_VERSION
     prefixes = {"annotations": _ANNOTATION_PREFIXES, "labels": _LABEL_PREFIXES}.get(str(path[1]), ())
     return str(path[2]).startswith(prefixes)
 

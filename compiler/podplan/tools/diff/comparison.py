@@ -1,13 +1,14 @@
 """Compares two revisions: the outcome for each job, and the changes, aggregated over the objects that have
 them.
 
-The trees are read file by file, side by side, so that most pairs are in memory together and nothing is kept.
+The revisions are read file by file, side by side, so that most pairs are in memory together and nothing is
+kept.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from podplan.core.findings import Location, Path
@@ -16,15 +17,32 @@ from podplan.core.structural_diff import ABSENT
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import locate
 from podplan.redaction.redactor import Redactor, redact_change, split_path
-from podplan.tools.diff.aggregation import JOB, TRAINING, Folding
+from podplan.tools.diff.aggregation import JOB, TRAINING, ChangeFolding
 from podplan.tools.diff.document_changes import Delta, iter_document_changes
-from podplan.tools.diff.impact import impact
-from podplan.tools.diff.lowered_objects import Lowered, lowered
+from podplan.tools.diff.impact import compute_impact
+from podplan.tools.diff.job_facts import JobFacts, JobReference, LoadedJob
+from podplan.tools.diff.job_size import count_gpus_on_merge
+from podplan.tools.diff.lowered_objects import LoweredChange, Renamer, iter_lowered_changes
 from podplan.tools.diff.model import Diff, Difference, JobChange, Level
-from podplan.tools.diff.outcomes import UNCHANGED, Compared, effect_of, is_unknown, of_broken, outcome
-from podplan.tools.diff.pairing import Pair, identity, mended_faults, new_faults, paired, paired_in_file
-from podplan.tools.diff.repository_state import Job, Ref, Stale, Tree, Whole
-from podplan.tools.diff.unchanged_files import Unchanged
+from podplan.tools.diff.outcomes import (
+    UNCHANGED,
+    PairResult,
+    build_broken_change,
+    compute_effect,
+    decide_outcome,
+    is_unknown,
+    takes_over_replicas,
+)
+from podplan.tools.diff.pairing import (
+    Pair,
+    iter_mended_faults,
+    iter_new_faults,
+    pair_jobs,
+    pair_jobs_in_file,
+)
+from podplan.tools.diff.repository_state import RepositoryState
+from podplan.tools.diff.unchanged_files import UnchangedFiles
+from podplan.tools.diff.uncompared_parts import iter_notes
 
 
 class _Part(NamedTuple):
@@ -39,245 +57,215 @@ class _Part(NamedTuple):
     training: str = ""
 
 
-class _Seen(NamedTuple):
-    """The changes of one job: in its CR, and those to report at the requested level."""
+class _JobDifferences(NamedTuple):
+    """The changes of one job: in its CR, and those to report at the requested level; ``fields`` are the
+    changed fields of its CR."""
 
     cr: list[Delta]
-    told: list[_Part]
+    reported: list[_Part]
+    fields: Sequence[_Part] = ()
 
 
-def compare(before: Tree, after: Tree, level: Level) -> Diff:
-    """Compare two trees, which are read here.
+def compare(before: RepositoryState, after: RepositoryState, level: Level) -> Diff:
+    """Compare two revisions, which are read here.
 
     At ``source`` compare resolved profiles, and hand-written CRs; at ``cr`` all CRs; at ``lowered`` the
     objects that controllers create, and the parts of CRs that no object shows.
     """
-    comparing = _Comparing(before, after, level)
+    comparison = _Comparison(before, after, level)
     for path in dict.fromkeys((*after.files.names, *before.files.names)):
-        comparing.read(path)
+        comparison.read(path)
     before.finish()
     after.finish()
-    pairs = paired(before, after)
+    pairs = pair_jobs(before, after)
     changes: list[JobChange] = []
-    numbers: dict[Ref, int] = {}
+    numbers: dict[JobReference, int] = {}
     for pair in pairs:
-        change = outcome(pair, comparing.of(pair))
+        change = decide_outcome(pair, comparison.get_result(pair))
         if change is None:
             continue
         if change.what == "changed" and pair.after is not None:
             numbers[pair.after.ref] = len(changes)
         changes.append(change)
-    changes += [of_broken(one, "broken") for one in new_faults(before, after, pairs)]
-    changes += [of_broken(one, "mended") for one in mended_faults(before, after, pairs)]
+    changes += [build_broken_change(one, "broken") for one in iter_new_faults(before, after, pairs)]
+    changes += [build_broken_change(one, "mended") for one in iter_mended_faults(before, after, pairs)]
     counted = [pair for pair in pairs if not is_unknown(pair)]
-    sums = impact(
+    impact = compute_impact(
         changes,
         [pair.before for pair in counted if pair.before is not None],
         [pair.after for pair in counted if pair.after is not None],
     )
     secrets = Redactor(before.secrets | after.secrets)
-    told = tuple(_redacted(one, secrets) for one in comparing.folding.differences(numbers))
-    notes = tuple(_notes(after, before, pairs, changes))
-    return Diff("", "", level, sums, tuple(changes), told, notes)
+    differences = tuple(_redact(one, secrets) for one in comparison.folding.iter_differences(numbers))
+    notes = tuple(iter_notes(before, after, pairs, changes))
+    return Diff("", "", level, impact, tuple(changes), differences, notes)
 
 
-class _Comparing:
+class _Comparison:
     """Compares pairs of jobs while both are in memory; others are rebuilt."""
 
-    def __init__(self, before: Tree, after: Tree, level: Level) -> None:
-        self.folding = Folding()
+    def __init__(self, before: RepositoryState, after: RepositoryState, level: Level) -> None:
+        self.folding = ChangeFolding()
         self._before, self._after, self._level = before, after, level
-        self._unchanged = Unchanged(before, after)
-        self._compared: dict[tuple[Ref, Ref], Compared] = {}
+        self._unchanged = UnchangedFiles(before, after)
+        self._compared: dict[tuple[JobReference, JobReference], PairResult] = {}
 
     def read(self, path: str) -> None:
-        """Read one more file of both trees, and compare the jobs that are paired in it.
+        """Read one more file of both revisions, and compare the jobs that are paired in it.
 
         Unchanged jobs are built once, for the totals.
         """
-        now = self._after.read(path)
-        if self._unchanged.holds(path, now):
-            self._before.adopt(now)
-            self._compared.update(((job.ref, job.ref), UNCHANGED) for job in now)
+        jobs = self._after.read(path)
+        if self._unchanged.has_same_jobs(path, jobs):
+            self._before.adopt(jobs)
+            self._compared.update(((job.ref, job.ref), UNCHANGED) for job in jobs)
             return
-        for one, other in paired_in_file(self._before.read(path), now):
-            self._compare(one, other)
+        for before, after in pair_jobs_in_file(self._before.read(path), jobs):
+            self._compare(before, after)
 
-    def of(self, pair: Pair) -> Compared | None:
+    def get_result(self, pair: Pair) -> PairResult | None:
         """Return the result for a pair; None if a side is missing."""
         if pair.before is None or pair.after is None:
             return None
         return self._compared.get((pair.before.ref, pair.after.ref)) or self._compare(pair.before, pair.after)
 
-    def _compare(self, was: Job, now: Job) -> Compared:
-        one, other = self._before.whole(was), self._after.whole(now)
-        seen = _seen(one, other, was, now, self._level)
-        effect = effect_of(one.cr.data, other.cr.data, seen.cr)
-        found = Compared(bool(seen.cr), bool(seen.told), effect, _list_changed_references(one, other))
-        self._compared[was.ref, now.ref] = found
-        for part in seen.told:
-            words = {now.name: JOB, f"containers[{part.training}]": TRAINING}
-            place = _placer(part.doc, part.path)
-            self.folding.add(part.kind, part.delta, now.ref, words, place, part.role, part.objects)
-        return found
+    def _compare(self, before: JobFacts, after: JobFacts) -> PairResult:
+        loaded_before, loaded_after = self._before.load(before), self._after.load(after)
+        differences = _find_differences(
+            loaded_before, loaded_after, _make_renamer(before, after), after.kind, self._level
+        )
+        effect = compute_effect(loaded_before.cr.data, loaded_after.cr.data, differences.cr)
+        result = PairResult(
+            bool(differences.cr),
+            bool(differences.reported),
+            effect,
+            _list_changed_references(loaded_before, loaded_after),
+            count_gpus_on_merge(loaded_before.groups, loaded_after.groups)
+            if effect is not None and takes_over_replicas(effect)
+            else 0,
+        )
+        self._compared[before.ref, after.ref] = result
+        for part in differences.reported:
+            words = {after.name: JOB, f"containers[{part.training}]": TRAINING}
+            place = partial(_locate, part.doc, part.path, differences.fields)
+            self.folding.add(part.kind, part.delta, after.ref, words, place, part.role, part.objects)
+        return result
 
 
-def _seen(one: Whole, other: Whole, was: Job, now: Job, level: Level) -> _Seen:
-    told = _renaming(was, now)
-    of_cr = list(iter_document_changes(told(one.cr.data), other.cr.data))
-    if level == "source" and one.profile is not None and other.profile is not None:
-        parts = iter_document_changes(_own(one.profile.data), _own(other.profile.data))
-        return _Seen(of_cr, [_part("JobProfile", delta, one.profile, other.profile) for delta in parts])
-    in_cr = [_part(now.kind, delta, one.cr, other.cr) for delta in of_cr]
-    if level != "lowered" or not (one.lowered and other.lowered):
-        return _Seen(of_cr, in_cr)
-    below = list(lowered(one.groups, other.groups, told))
-    shown = _covered(below, one, other)
-    return _Seen(of_cr, [*map(_part_of_group, below), *(part for part in in_cr if not shown(part.delta))])
+def _find_differences(
+    before: LoadedJob, after: LoadedJob, rename: Renamer, kind: str, level: Level
+) -> _JobDifferences:
+    cr_deltas = list(iter_document_changes(rename(before.cr.data), after.cr.data))
+    if level == "source" and before.profile is not None and after.profile is not None:
+        deltas = iter_document_changes(
+            _select_written(before.profile.data), _select_written(after.profile.data)
+        )
+        return _JobDifferences(
+            cr_deltas, [_build_part("JobProfile", delta, before.profile, after.profile) for delta in deltas]
+        )
+    cr_parts = [_build_part(kind, delta, before.cr, after.cr) for delta in cr_deltas]
+    if level != "lowered" or not (before.lowered and after.lowered):
+        return _JobDifferences(cr_deltas, cr_parts)
+    lowered_changes = list(iter_lowered_changes(before.groups, after.groups, rename))
+    is_covered = _make_coverage_test(lowered_changes, before, after)
+    others = (part for part in cr_parts if not is_covered(part.delta))
+    return _JobDifferences(cr_deltas, [*map(_build_group_part, lowered_changes), *others], cr_parts)
 
 
-def _list_changed_references(one: Whole, other: Whole) -> tuple[str, ...]:
+def _list_changed_references(before: LoadedJob, after: LoadedJob) -> tuple[str, ...]:
     """Return the documents that a job refers to now, and that have changed or are others than before."""
-    before = [doc.data for doc in one.references]
-    return tuple(_name_document(doc) for doc in other.references if doc.data not in before)
+    former = [doc.data for doc in before.references]
+    return tuple(_name_document(doc) for doc in after.references if doc.data not in former)
 
 
 def _name_document(doc: TracedDocument) -> str:
     return f"{get_text(doc.data, 'kind')} {get_text(get_mapping(doc.data, 'metadata'), 'name')}"
 
 
-def _own(profile: Any) -> Any:
+def _select_written(profile: Any) -> Any:
     """Return a resolved profile as the author wrote it: with the name of the profile instead of the CR."""
     return {key: value for key, value in profile.items() if key in ("metadata", "spec")}
 
 
-def _part(kind: str, delta: Delta, one: TracedDocument | None, other: TracedDocument | None) -> _Part:
-    gone = delta.after is ABSENT
-    return _Part(kind, delta, one if gone else other, delta.before_path if gone else delta.after_path)
+def _build_part(
+    kind: str, delta: Delta, before: TracedDocument | None, after: TracedDocument | None
+) -> _Part:
+    is_removed = delta.after is ABSENT
+    path = delta.before_path if is_removed else delta.after_path
+    return _Part(kind, delta, before if is_removed else after, path)
 
 
-def _part_of_group(part: Lowered) -> _Part:
-    group = part.after or part.before
+def _build_group_part(change: LoweredChange) -> _Part:
+    group = change.after or change.before
     assert group is not None
-    docs = (side.doc if side is not None else None for side in (part.before, part.after))
-    found = _part(part.kind, part.delta, *docs)
+    docs = (side.doc if side is not None else None for side in (change.before, change.after))
+    part = _build_part(change.kind, change.delta, *docs)
     training = ""
     if group.training_container_index is not None:
         training = str(group.doc.data["spec"]["containers"][group.training_container_index].get("name"))
-    return found._replace(role=part.role, objects=part.objects, training=training)
+    return part._replace(role=change.role, objects=change.objects, training=training)
 
 
-def _renaming(one: Job, other: Job) -> Callable[[Any], Any]:
+def _make_renamer(before: JobFacts, after: JobFacts) -> Renamer:
     """Return a function that replaces the old name of a job by the new one, so that only other changes are
     found."""
-    old, new = one.name, other.name
-    spaces = one.namespace, other.namespace
+    old, new = before.name, after.name
+    old_namespace, new_namespace = before.namespace, after.namespace
 
-    def told(value: Any) -> Any:
+    def rename(value: Any) -> Any:
         if isinstance(value, str):
             return value.replace(old, new) if old != new and len(old) >= 3 else value
         if isinstance(value, dict):
-            below = {key: told(entry) for key, entry in value.items()}
-            if spaces[0] != spaces[1] and below.get("namespace") == spaces[0]:
-                below["namespace"] = spaces[1]
-            return below
-        return [told(entry) for entry in value] if isinstance(value, list) else value
+            renamed = {key: rename(entry) for key, entry in value.items()}
+            if old_namespace != new_namespace and renamed.get("namespace") == old_namespace:
+                renamed["namespace"] = new_namespace
+            return renamed
+        return [rename(entry) for entry in value] if isinstance(value, list) else value
 
-    return told if old != new or spaces[0] != spaces[1] else lambda value: value
+    return rename if old != new or old_namespace != new_namespace else lambda value: value
 
 
-def _covered(parts: list[Lowered], one: Whole, other: Whole) -> Callable[[Delta], bool]:
+def _make_coverage_test(
+    changes: list[LoweredChange], before: LoadedJob, after: LoadedJob
+) -> Callable[[Delta], bool]:
     """Return a predicate whether lowered objects show a change of the CR, by the origins of their values."""
-    ways: list[tuple[bool, Path]] = []
-    counts = any(part.delta.part == "" for part in parts)
-    for part in parts:
-        gone = part.delta.after is ABSENT
-        group = part.before if gone else part.after
-        cr, path = (one.cr, part.delta.before_path) if gone else (other.cr, part.delta.after_path)
+    origins: list[tuple[bool, Path]] = []
+    has_other_count = any(change.delta.part == "" for change in changes)
+    for change in changes:
+        is_removed = change.delta.after is ABSENT
+        group = change.before if is_removed else change.after
+        cr, path = (
+            (before.cr, change.delta.before_path) if is_removed else (after.cr, change.delta.after_path)
+        )
         if group is not None and path:
-            ways += [(gone, step.path) for step in trace_to_source(group.doc, path) if step.doc is cr]
+            steps = trace_to_source(group.doc, path)
+            origins += [(is_removed, step.path) for step in steps if step.doc is cr and step.path]
 
-    def shown(delta: Delta) -> bool:
-        gone = delta.after is ABSENT
-        path = delta.before_path if gone else delta.after_path
-        if counts and path[-1:] == ("replicas",):
+    def is_covered(delta: Delta) -> bool:
+        is_removed = delta.after is ABSENT
+        path = delta.before_path if is_removed else delta.after_path
+        if has_other_count and path[-1:] == ("replicas",):
             return True
         return any(
-            gone is side and (path[: len(way)] == way or way[: len(path)] == path)
-            for side, way in ways
-            if way
+            is_removed is origin_is_removed and (path[: len(origin)] == origin or origin[: len(path)] == path)
+            for origin_is_removed, origin in origins
         )
 
-    return shown
+    return is_covered
 
 
-def _placer(doc: TracedDocument | None, path: Path) -> Callable[[], Location | None]:
-    return lambda: locate(doc, path).location if doc is not None and path else None
+def _locate(doc: TracedDocument | None, path: Path, fields: Sequence[_Part]) -> Location | None:
+    """Return where a changed value is written; of what it is computed from, a changed field comes first."""
+    if doc is None or not path:
+        return None
+    for step in trace_to_source(doc, path):
+        for source in step.origin.sources if step.origin is not None else ():
+            if any(source.doc is field.doc and source.path == field.path for field in fields):
+                return locate(source.doc, source.path).location
+    return locate(doc, path).location
 
 
-def _redacted(one: Difference, secrets: Redactor) -> Difference:
-    before, after = redact_change(one.before, one.after, split_path(one.part), one.kind, secrets)
-    return one._replace(before=before, after=after)
-
-
-def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange]) -> Iterator[str]:
-    yield from _twice(before, after)
-    yield from _stale(before, after)
-    named = sum(change.what in ("broken", "mended") and change.is_job for change in changes)
-    unknown = sum(is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
-    if named:
-        yield f"{named} broken or mended job{'s are' if named > 1 else ' is'} in none of the sums"
-    broken = sum(not one.is_shared for one in after.broken)
-    still = max(unknown - named, 0) or (broken if before.broken and not named else 0)
-    if still:
-        were = (
-            "jobs were broken before, and still are" if still > 1 else "job was broken before, and still is"
-        )
-        yield f"{still} {were}: in none of the sums"
-    unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
-    if unlowered:
-        kinds = ", ".join(unlowered)
-        yield f"{kinds}: not lowered (podplan check says why), so only the CR is compared"
-
-
-def _twice(before: Tree, after: Tree) -> Iterator[str]:
-    """Yield notes on objects that the change defines twice, or no longer twice: the cluster has each once."""
-    known, written = (Counter(map(identity, tree.jobs)) for tree in (before, after))
-    for more, fewer, tree, verb in ((written, known, after, "is"), (known, written, before, "was")):
-        again = [
-            job
-            for job in {identity(job): job for job in tree.jobs if job.is_job}.values()
-            if more[identity(job)] > max(fewer[identity(job)], 1) and not job.is_named_later
-        ]
-        if again:
-            job = again[0]
-            name = f"{job.namespace}/{job.name}" if job.namespace else job.name
-            files = dict.fromkeys(one.file for one in tree.jobs if identity(one) == identity(job))
-            others = f", and so {verb} {len(again) - 1} more" if len(again) > 1 else ""
-            yield (
-                f"{job.kind} {name} {verb} written {more[identity(job)]} times ({', '.join(files)}){others}:"
-                " it counts each time, and a cluster has it once"
-            )
-
-
-def _stale(before: Tree, after: Tree) -> Iterator[str]:
-    """Yield notes on rendered files that differ from what their profiles render: manual changes are not
-    compared."""
-    now = {one.file for one in after.stale}
-    gone = [one for one in before.stale if one.file not in now]
-    if after.stale:
-        yield f"{_differing(after.stale)}; run podplan render again"
-    if gone:
-        yield f"before the change, {_differing(gone)}"
-
-
-def _differing(stale: Sequence[Stale]) -> str:
-    first, more = stale[0], len(stale) - 1
-    if more:
-        differ = f"{first.file} and {more} more differ from what their profiles render"
-        return f"{differ}: only the profiles are compared"
-    return f"{first.file} differs from what {first.source} renders: only the profile is compared"
-
-
-def _is_not_lowered(job: Job) -> bool:
-    return job.is_job and not job.lowered and not job.findings
+def _redact(difference: Difference, secrets: Redactor) -> Difference:
+    path = split_path(difference.part)
+    before, after = redact_change(difference.before, difference.after, path, difference.kind, secrets)
+    return difference._replace(before=before, after=after)

@@ -102,7 +102,7 @@ def _iter_word_changes(change: Change) -> Iterator[Change]:
     """
     before, after = change.old, change.new
     one, other = ([repr(word) for word in side] for side in (before, after))
-    for i, j, k, m in _stretches(one, other):
+    for i, j, k, m in _iter_stretches(one, other):
         words = (before[i:j] or after[k:m])[0]
         option = i > 0 and k > 0 and _is_option(before[i - 1]) and not _is_option(words)
         start, begin = (i - 1, k - 1) if option else (i, k)
@@ -110,7 +110,7 @@ def _iter_word_changes(change: Change) -> Iterator[Change]:
         yield Change(*paths, before[start:j] or ABSENT, after[begin:m] or ABSENT)
 
 
-def _stretches(one: list[str], other: list[str]) -> Iterator[tuple[int, int, int, int]]:
+def _iter_stretches(one: list[str], other: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """Yield the ranges where two lists of words differ; long ranges without common words are one."""
     start, end = count_common_ends(one, other)
     left, right = (side[start : len(side) - end] for side in (one, other))

@@ -11,10 +11,10 @@ from podplan.core.replica_groups import ReplicaGroup, find_name_text, find_objec
 from podplan.core.structural_diff import ABSENT
 from podplan.tools.diff.document_changes import Delta, iter_document_changes
 
-Told = Callable[[Any], Any]
+Renamer = Callable[[Any], Any]
 
 
-class Lowered(NamedTuple):
+class LoweredChange(NamedTuple):
     """A part that differs in ``objects`` of a kind and replica type, with the groups of both sides."""
 
     kind: str
@@ -25,38 +25,42 @@ class Lowered(NamedTuple):
     after: ReplicaGroup | None
 
 
-def lowered(before: Sequence[ReplicaGroup], after: Sequence[ReplicaGroup], told: Told) -> Iterator[Lowered]:
-    """Yield the differences; ``told`` replaces old names by new ones."""
-    left, right = _by_name(before, told), _by_name(after, lambda data: data)
+def iter_lowered_changes(
+    before: Sequence[ReplicaGroup], after: Sequence[ReplicaGroup], rename: Renamer
+) -> Iterator[LoweredChange]:
+    """Yield the differences; ``rename`` replaces old names by new ones."""
+    left, right = _index_by_name(before, rename), _index_by_name(after, lambda data: data)
     for key in [*left, *(key for key in right if key not in left)]:
         ours, theirs = left.get(key, []), right.get(key, [])
-        yield from _whole(ours, theirs, told, gone=True)
-        yield from _whole(theirs, ours, lambda data: data, gone=False)
+        yield from _iter_one_sided(ours, theirs, rename, gone=True)
+        yield from _iter_one_sided(theirs, ours, lambda data: data, gone=False)
         for one in ours:
             for other in theirs:
                 count = _overlap(one, other)
                 if count:
-                    yield from _both(one, other, count, told)
+                    yield from _iter_group_changes(one, other, count, rename)
 
 
-def _both(one: ReplicaGroup, other: ReplicaGroup, count: int, told: Told) -> Iterator[Lowered]:
+def _iter_group_changes(
+    one: ReplicaGroup, other: ReplicaGroup, count: int, rename: Renamer
+) -> Iterator[LoweredChange]:
     if (
         one.doc.data == other.doc.data
         and one.doc.replica_texts == other.doc.replica_texts
         and one.start == other.start
     ):
         return
-    for delta in iter_document_changes(told(symbolic(one)), symbolic(other)):
-        yield Lowered(str(other.doc.data["kind"]), other.replica_type, count, delta, one, other)
+    for delta in iter_document_changes(rename(symbolize(one)), symbolize(other)):
+        yield LoweredChange(str(other.doc.data["kind"]), other.replica_type, count, delta, one, other)
 
 
-def _whole(
-    groups: Sequence[ReplicaGroup], others: Sequence[ReplicaGroup], told: Told, *, gone: bool
-) -> Iterator[Lowered]:
+def _iter_one_sided(
+    groups: Sequence[ReplicaGroup], others: Sequence[ReplicaGroup], rename: Renamer, *, gone: bool
+) -> Iterator[LoweredChange]:
     """Yield the objects that exist on one side only, by name; consecutive indexes as one."""
     stretches: list[tuple[ReplicaGroup, int, int]] = []
     for group in sorted(groups, key=lambda group: group.start):
-        for start, count in _without(group, others):
+        for start, count in _iter_free_ranges(group, others):
             if stretches and sum(stretches[-1][1:]) == start:
                 first, begin, before = stretches.pop()
                 stretches.append((first, begin, before + count))
@@ -65,20 +69,22 @@ def _whole(
     for group, start, count in stretches:
         name = find_name_text(group.doc)
         if isinstance(name, Indexed):
-            shown = told(Listing((RepeatedLine(name, start, count),)).folded_text())
+            shown = rename(Listing((RepeatedLine(name, start, count),)).folded_text())
         else:
-            shown = str(told(find_object_name(group.doc)))
+            shown = str(rename(find_object_name(group.doc)))
         delta = Delta((), (), "", shown if gone else ABSENT, ABSENT if gone else shown)
         sides = (group, None) if gone else (None, group)
-        yield Lowered(str(group.doc.data["kind"]), group.replica_type, count, delta, *sides)
+        yield LoweredChange(str(group.doc.data["kind"]), group.replica_type, count, delta, *sides)
 
 
-def _by_name(groups: Sequence[ReplicaGroup], told: Told) -> dict[tuple[str, str, str], list[ReplicaGroup]]:
+def _index_by_name(
+    groups: Sequence[ReplicaGroup], rename: Renamer
+) -> dict[tuple[str, str, str], list[ReplicaGroup]]:
     found: dict[tuple[str, str, str], list[ReplicaGroup]] = {}
     for group in groups:
         text = find_name_text(group.doc)
-        name = _pattern(text) if isinstance(text, Indexed) else find_object_name(group.doc)
-        key = str(group.doc.data["kind"]), group.replica_type, str(told(name))
+        name = _format_pattern(text) if isinstance(text, Indexed) else find_object_name(group.doc)
+        key = str(group.doc.data["kind"]), group.replica_type, str(rename(name))
         found.setdefault(key, []).append(group)
     return found
 
@@ -89,7 +95,7 @@ def _overlap(one: ReplicaGroup, other: ReplicaGroup) -> int:
     return max(min(one.start + one.replicas, other.start + other.replicas) - first, 0)
 
 
-def _without(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tuple[int, int]]:
+def _iter_free_ranges(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of indexes of a group that none of the others has: the first, and the count."""
     free = [(group.start, group.replicas)]
     for other in others:
@@ -104,7 +110,7 @@ def _without(group: ReplicaGroup, others: Sequence[ReplicaGroup]) -> Iterator[tu
     yield from free
 
 
-def symbolic(group: ReplicaGroup) -> Any:
+def symbolize(group: ReplicaGroup) -> Any:
     """Return the object of a group with ``{index}`` as the index, so that groups with other indexes
     compare."""
     data = deepcopy(group.doc.data)
@@ -113,18 +119,18 @@ def symbolic(group: ReplicaGroup) -> Any:
         for step in path[:-1]:
             parent = parent[step]
         if isinstance(text, Indexed):
-            parent[path[-1]] = _pattern(text)
+            parent[path[-1]] = _format_pattern(text)
         elif isinstance(text, Digest):
-            parent[path[-1]] = f"sha1({_pattern(text.text)})"
+            parent[path[-1]] = f"sha1({_format_pattern(text.text)})"
         elif isinstance(text, Listing):
-            pieces = (_pattern(one) if isinstance(one, Indexed) else one for one in text.pieces)
+            pieces = (_format_pattern(one) if isinstance(one, Indexed) else one for one in text.pieces)
             parent[path[-1]] = Listing(tuple(pieces)).folded_text()
         else:
             parent[path[-1]] = text.folded_text()
     return data
 
 
-def _pattern(text: Indexed) -> str:
+def _format_pattern(text: Indexed) -> str:
     return "".join(part if isinstance(part, str) else _describe_index(part) for part in text.parts)
 
 

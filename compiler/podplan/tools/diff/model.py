@@ -45,7 +45,8 @@ class JobChange(NamedTuple):
     ``file`` is where it is written now, or was written. ``findings`` are the errors of a broken job, or the
     former errors of a mended one. ``gpu_seconds`` are GPUs × deadline, None if a side with GPUs has no
     deadline. ``is_job`` is false for other Kubernetes objects, and for documents that jobs refer to;
-    ``through`` are the changed ones that the job refers to, such as its runtime.
+    ``through`` are the changed ones that the job refers to, such as its runtime. ``gpus_on_merge`` are the
+    GPUs that a job with the effect "re-run" gets at once, since its controller takes over other fields.
     """
 
     what: Literal["created", "removed", "changed", "broken", "mended"]
@@ -64,6 +65,7 @@ class JobChange(NamedTuple):
     findings: tuple[Finding, ...] = ()
     is_job: bool = True
     through: tuple[str, ...] = ()
+    gpus_on_merge: int = 0
 
 
 class Difference(NamedTuple):

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from podplan.core.findings import Path
 from podplan.core.structural_diff import ABSENT
 from podplan.kinds.change_effects import ChangeEffect, compute_change_effect, iter_changed_paths
 from podplan.tools.diff.document_changes import Delta
+from podplan.tools.diff.job_facts import BrokenSource
 from podplan.tools.diff.model import Count, JobChange
-from podplan.tools.diff.pairing import Pair
-from podplan.tools.diff.repository_state import Broken
+from podplan.tools.diff.pairing import Pair, has_new_error
 
 MAX_FINDINGS = 3  # of a broken job
 
 
-class Compared(NamedTuple):
+class PairResult(NamedTuple):
     """The result for a pair of jobs: whether the CRs differ, whether anything differs at the requested
     level, and the effect of applying the change; ``through`` are the changed documents that the job refers
-    to."""
+    to. ``gpus_on_merge`` are those that a job which needs re-creation gets before that."""
 
-    of_cr: bool
-    is_told: bool
+    is_cr_changed: bool
+    is_reported: bool
     effect: ChangeEffect | None
     through: tuple[str, ...] = ()
+    gpus_on_merge: int = 0
 
 
-UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
+UNCHANGED = PairResult(is_cr_changed=False, is_reported=False, effect=None)
 
 
-def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
-    """Return the outcome for a job; None if nothing changes. ``compared`` is None if one side is missing."""
+def decide_outcome(pair: Pair, result: PairResult | None) -> JobChange | None:
+    """Return the outcome for a job; None if nothing changes. ``result`` is None if one side is missing."""
     job = pair.after or pair.before
     assert job is not None
-    was = pair.before
-    found = JobChange(
+    before = pair.before
+    change = JobChange(
         "created",
         job.kind,
         job.namespace,
@@ -42,35 +43,41 @@ def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
         job.environment,
         job.variant,
         job.file,
-        pods=Count(was.pods if was else 0, pair.after.pods if pair.after else 0),
-        gpus=Count(was.gpus if was else 0, pair.after.gpus if pair.after else 0),
+        pods=Count(before.pods if before else 0, pair.after.pods if pair.after else 0),
+        gpus=Count(before.gpus if before else 0, pair.after.gpus if pair.after else 0),
         gpu_seconds=_count_gpu_seconds(pair),
         is_job=job.is_job and not job.is_referred_to,
     )
     if pair.after is not None and pair.after.findings:
-        if was is not None and was.findings and not (compared and compared.of_cr):
+        if before is not None and before.findings and not has_new_error(before.findings, pair.after.findings):
             return None
-        return found._replace(what="broken", findings=_few(pair.after.findings))
-    if was is None:
+        return change._replace(what="broken", findings=_limit_findings(pair.after.findings))
+    if before is None:
         cause = pair.mended
-        return found if cause is None else found._replace(what="mended", findings=_few(cause.findings))
+        return (
+            change
+            if cause is None
+            else change._replace(what="mended", findings=_limit_findings(cause.findings))
+        )
     if pair.after is None:
-        if pair.wrong is not None:
-            return found._replace(what="broken", findings=_few(pair.wrong.findings), file=pair.wrong.file)
-        return found._replace(what="removed")
-    if was.findings:
-        return found._replace(what="mended", findings=_few(was.findings))
-    assert compared is not None
-    if (was.namespace, was.name) != (job.namespace, job.name):
-        old = was.name if was.namespace == job.namespace else f"{was.namespace}/{was.name}"
-        return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
-    if not compared.of_cr and not compared.is_told:
+        if pair.fault is not None:
+            return change._replace(
+                what="broken", findings=_limit_findings(pair.fault.findings), file=pair.fault.file
+            )
+        return change._replace(what="removed")
+    if before.findings:
+        return change._replace(what="mended", findings=_limit_findings(before.findings))
+    assert result is not None
+    if (before.namespace, before.name) != (job.namespace, job.name):
+        old = before.name if before.namespace == job.namespace else f"{before.namespace}/{before.name}"
+        return change._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
+    if not result.is_cr_changed and not result.is_reported:
         return None
-    found = found._replace(through=compared.through)
-    effect = compared.effect if job.is_job else None
+    change = change._replace(through=result.through, gpus_on_merge=result.gpus_on_merge)
+    effect = result.effect if job.is_job else None
     if effect is None:
-        return found._replace(what="changed", effect=None if job.is_job else "in-place")
-    return found._replace(what="changed", effect=effect.level, effects=effect.decisive_effects)
+        return change._replace(what="changed", effect=None if job.is_job else "in-place")
+    return change._replace(what="changed", effect=effect.level, effects=effect.decisive_effects)
 
 
 def _count_gpu_seconds(pair: Pair) -> Count | None:
@@ -79,7 +86,7 @@ def _count_gpu_seconds(pair: Pair) -> Count | None:
     return Count(*known) if len(known) == len(sides) else None
 
 
-def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:
+def compute_effect(before: Any, after: Any, deltas: list[Delta]) -> ChangeEffect | None:
     """Return the effect of applying one CR over another; None if they are equal."""
     if not deltas:
         return None
@@ -90,32 +97,36 @@ def effect_of(was: Any, now: Any, deltas: list[Delta]) -> ChangeEffect | None:
         nested = all(isinstance(side, dict) for side in sides)
         below = [(*path, *rest) for rest in iter_changed_paths(*sides)] if nested else []
         paths += below or [path]
-    return compute_change_effect(was, now, paths)
+    return compute_change_effect(before, after, paths)
 
 
-def of_broken(one: Broken, what: Any) -> JobChange:
-    name = one.origin or one.file
-    under = one.environments[0] if one.environments and len(one.environments) == 1 else ""
-    variant = one.variants[0] if one.variants else ""
-    is_job = one.kind != "file" and not one.is_shared
-    return JobChange(
-        what,
-        one.kind,
-        one.namespace,
-        name,
-        under,
-        variant,
-        one.file,
-        findings=_few(one.findings),
-        is_job=is_job,
+def takes_over_replicas(effect: ChangeEffect) -> bool:
+    """Whether the controller of a job that needs re-creation takes over a number of replicas before that."""
+    return effect.level == "re-run" and any(
+        one.level == "in-place" and one.path[-1:] == ("replicas",) for one in effect.field_effects
     )
 
 
-def _few(findings: tuple[Any, ...]) -> tuple[Any, ...]:
+def build_broken_change(source: BrokenSource, what: Literal["broken", "mended"]) -> JobChange:
+    environments = source.environments or ()
+    return JobChange(
+        what,
+        source.kind,
+        source.namespace,
+        source.origin or source.file,
+        environments[0] if len(environments) == 1 else "",
+        source.variants[0] if source.variants else "",
+        source.file,
+        findings=_limit_findings(source.findings),
+        is_job=source.kind != "file" and not source.is_shared,
+    )
+
+
+def _limit_findings(findings: tuple[Any, ...]) -> tuple[Any, ...]:
     return findings[:MAX_FINDINGS]
 
 
 def is_unknown(pair: Pair) -> bool:
     """Whether a job is unknown on one side, because it is broken there, so that it counts on neither."""
     faulty = any(job is not None and job.findings for job in (pair.before, pair.after))
-    return faulty or pair.wrong is not None or pair.mended is not None
+    return faulty or pair.fault is not None or pair.mended is not None

@@ -4,147 +4,163 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
-from podplan.tools.diff.repository_state import Broken, Job, Tree
+from podplan.core.findings import Finding
+from podplan.lint.stable_identity import remove_numbers
+from podplan.tools.diff.job_facts import BrokenSource, JobFacts
+from podplan.tools.diff.repository_state import RepositoryState
 
 
 class Pair(NamedTuple):
-    """A job before and after; None if it does not exist. ``wrong`` is the reason why it is broken now."""
+    """A job before and after; None if it does not exist. ``fault`` is why it is broken now, ``mended`` why it
+    was broken before."""
 
-    before: Job | None
-    after: Job | None
-    wrong: Broken | None = None
-    mended: Broken | None = None
+    before: JobFacts | None
+    after: JobFacts | None
+    fault: BrokenSource | None = None
+    mended: BrokenSource | None = None
 
 
-def paired(before: Tree, after: Tree) -> list[Pair]:
-    """Pair all jobs of both trees, in the order of ``after``, then the removed ones."""
-    left, right = before.jobs, after.jobs
-    found: dict[int, Job] = {}  # by the index in ``right``
-    for by in (_identity_in_file, identity, _source, _place):
-        _match(left, right, found, by)
-    _match(left, right, found, _whatever_kind, _is_faulty)
-    matched = {job.ref for job in found.values()}
-    wrong, mended = _ByOrigin(after.broken), _ByOrigin(before.broken)
+def pair_jobs(before: RepositoryState, after: RepositoryState) -> list[Pair]:
+    """Pair all jobs of both revisions, in the order of ``after``, then the removed ones."""
+    former_jobs: dict[int, JobFacts] = {}  # by the index in ``after.jobs``
+    for get_key in (_get_identity_in_file, get_identity, _get_source_key, _get_name_key):
+        _match(before.jobs, after.jobs, former_jobs, get_key)
+    _match(before.jobs, after.jobs, former_jobs, _get_key_without_kind, _has_findings)
+    matched = {job.ref for job in former_jobs.values()}
+    faults, mended_faults = _BrokenByOrigin(after.broken), _BrokenByOrigin(before.broken)
     pairs = []
-    for number, job in enumerate(right):
-        was = found.get(number)
-        pairs.append(Pair(was, job, None, mended.of(job) if was is None else None))
-    pairs += [Pair(job, None, wrong.of(job)) for job in left if job.ref not in matched]
+    for number, job in enumerate(after.jobs):
+        former = former_jobs.get(number)
+        pairs.append(Pair(former, job, None, mended_faults.find(job) if former is None else None))
+    pairs += [Pair(job, None, faults.find(job)) for job in before.jobs if job.ref not in matched]
     return pairs
 
 
-def paired_in_file(before: list[Job], after: list[Job]) -> Iterator[tuple[Job, Job]]:
-    """Yield the jobs of one file that ``paired`` would pair within the file."""
-    found: dict[int, Job] = {}
-    _match(before, after, found, _identity_in_file)
-    return ((was, after[number]) for number, was in found.items())
+def pair_jobs_in_file(before: list[JobFacts], after: list[JobFacts]) -> Iterator[tuple[JobFacts, JobFacts]]:
+    """Yield the jobs of one file that ``pair_jobs`` would pair within the file."""
+    former_jobs: dict[int, JobFacts] = {}
+    _match(before, after, former_jobs, _get_identity_in_file)
+    return ((former, after[number]) for number, former in former_jobs.items())
 
 
-class _ByOrigin:
+class _BrokenByOrigin:
     """Broken profiles and files, by the profile or the file."""
 
-    def __init__(self, broken: Iterable[Broken]) -> None:
-        self._known: dict[tuple[str, str], list[Broken]] = {}
-        for one in broken:
-            key = (one.origin, "") if one.origin else ("", one.file)
-            self._known.setdefault(key, []).append(one)
+    def __init__(self, broken: Iterable[BrokenSource]) -> None:
+        self._sources: dict[tuple[str, str], list[BrokenSource]] = {}
+        for source in broken:
+            key = (source.origin, "") if source.origin else ("", source.file)
+            self._sources.setdefault(key, []).append(source)
 
-    def of(self, job: Job) -> Broken | None:
+    def find(self, job: JobFacts) -> BrokenSource | None:
         """Return the first that a job comes from."""
-        of_origin = self._known.get((job.origin, ""), []) if job.origin else []
-        found = [one for one in of_origin if _is_of(one, job)] + self._known.get(("", job.file), [])
-        return found[0] if found else None
+        of_profile = self._sources.get((job.origin, ""), ()) if job.origin else ()
+        sources = (source for source in of_profile if _belongs_to(source, job))
+        return next(chain(sources, self._sources.get(("", job.file), ())), None)
 
 
-def new_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
+def iter_new_faults(
+    before: RepositoryState, after: RepositoryState, pairs: Iterable[Pair]
+) -> Iterator[BrokenSource]:
     """Yield what is broken now, was not before, and removes no job."""
-    known = {id(pair.wrong) for pair in pairs if pair.wrong is not None}
-    old = {_fault(one) for one in before.broken}
-    for one in after.broken:
-        if id(one) not in known and _fault(one) not in old:
-            yield one
+    paired = {id(pair.fault) for pair in pairs if pair.fault is not None}
+    former_faults = {_get_fault(source) for source in before.broken}
+    for source in after.broken:
+        if id(source) not in paired and _get_fault(source) not in former_faults:
+            yield source
 
 
-def mended_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
+def iter_mended_faults(
+    before: RepositoryState, after: RepositoryState, pairs: Iterable[Pair]
+) -> Iterator[BrokenSource]:
     """Yield what was broken before, is not now, and is no job: such as a file that was not valid YAML."""
-    known = {id(pair.mended) for pair in pairs if pair.mended is not None}
-    now = {_place_of(one) for one in after.broken}
-    there = {job.origin or job.file for job in after.jobs} | {job.file for job in after.jobs}
-    for one in before.broken:
-        if id(one) not in known and _place_of(one) not in now and (one.origin or one.file) in there:
-            yield one
+    paired = {id(pair.mended) for pair in pairs if pair.mended is not None}
+    still_broken = {_get_place(source) for source in after.broken}
+    present = {job.origin or job.file for job in after.jobs} | {job.file for job in after.jobs}
+    for source in before.broken:
+        is_mended = id(source) not in paired and _get_place(source) not in still_broken
+        if is_mended and (source.origin or source.file) in present:
+            yield source
 
 
-def _fault(one: Broken) -> Hashable:
-    return (*_place_of(one), tuple((found.rule, found.message) for found in one.findings))
+def has_new_error(before: Iterable[Finding], after: Iterable[Finding]) -> bool:
+    """Whether there is an error that a revision did not have before; one with other numbers is the same."""
+    return not set(map(_identify_error, after)) <= set(map(_identify_error, before))
 
 
-def _place_of(one: Broken) -> tuple[Hashable, ...]:
-    return one.origin or one.file, one.environments, one.variants
+def _identify_error(finding: Finding) -> Hashable:
+    return finding.rule, remove_numbers(finding.message)
 
 
-def _is_of(one: Broken, job: Job) -> bool:
+def _get_fault(source: BrokenSource) -> Hashable:
+    return (*_get_place(source), tuple(map(_identify_error, source.findings)))
+
+
+def _get_place(source: BrokenSource) -> tuple[Hashable, ...]:
+    return source.origin or source.file, source.environments, source.variants
+
+
+def _belongs_to(source: BrokenSource, job: JobFacts) -> bool:
     """Whether a job belongs to the broken environments and variants of its profile."""
-    return (one.environments is None or job.environment in one.environments) and (
-        one.variants is None or job.variant in one.variants
+    return (source.environments is None or job.environment in source.environments) and (
+        source.variants is None or job.variant in source.variants
     )
 
 
 def _match(
-    left: list[Job],
-    right: list[Job],
-    found: dict[int, Job],
-    by: Callable[[Job], Hashable | None],
-    fits: Callable[[Job, Job], bool] = lambda _was, _is: True,
+    before: list[JobFacts],
+    after: list[JobFacts],
+    former_jobs: dict[int, JobFacts],
+    get_key: Callable[[JobFacts], Hashable | None],
+    may_pair: Callable[[JobFacts, JobFacts], bool] = lambda _before, _after: True,
 ) -> None:
     """Pair the remaining jobs by a key: the first with the first, the second with the second."""
-    taken = {job.ref for job in found.values()}
-    free = dict(_numbered((job for job in left if job.ref not in taken), by))
-    waiting = [(number, job) for number, job in enumerate(right) if number not in found]
-    keys = _numbered((job for _, job in waiting), by)
-    numbers = {job.ref: number for number, job in waiting}
-    for key, job in keys:
-        other = free.get(key)
-        if other is not None and fits(other, job):
-            found[numbers[job.ref]] = other
+    paired = {job.ref for job in former_jobs.values()}
+    unpaired = dict(_iter_numbered_keys((job for job in before if job.ref not in paired), get_key))
+    numbers = {job.ref: number for number, job in enumerate(after) if number not in former_jobs}
+    for key, job in _iter_numbered_keys((job for job in after if job.ref in numbers), get_key):
+        former = unpaired.get(key)
+        if former is not None and may_pair(former, job):
+            former_jobs[numbers[job.ref]] = former
 
 
-def _numbered(
-    jobs: Iterable[Job], by: Callable[[Job], Hashable | None]
-) -> Iterator[tuple[tuple[Hashable, int], Job]]:
-    seen: Counter[Hashable] = Counter()
+def _iter_numbered_keys(
+    jobs: Iterable[JobFacts], get_key: Callable[[JobFacts], Hashable | None]
+) -> Iterator[tuple[tuple[Hashable, int], JobFacts]]:
+    counts: Counter[Hashable] = Counter()
     for job in jobs:
-        key = by(job)
+        key = get_key(job)
         if key is not None:
-            yield (key, seen[key]), job
-            seen[key] += 1
+            yield (key, counts[key]), job
+            counts[key] += 1
 
 
-def _identity_in_file(job: Job) -> Hashable:
-    return job.path, identity(job)
+def _get_identity_in_file(job: JobFacts) -> Hashable:
+    return job.path, get_identity(job)
 
 
-def identity(job: Job) -> Hashable:
+def get_identity(job: JobFacts) -> Hashable:
     """Return the identity of an object in a cluster, for each environment."""
     return job.group, job.kind, job.namespace, job.name, job.environment
 
 
-def _source(job: Job) -> Hashable | None:
+def _get_source_key(job: JobFacts) -> Hashable | None:
     """Return the variant of a profile, independent of the name, which may contain a hash of the content."""
     return (job.group, job.kind, job.origin, job.variant) if job.origin else None
 
 
-def _place(job: Job) -> Hashable | None:
+def _get_name_key(job: JobFacts) -> Hashable | None:
     """Return only the name: environments may have been renamed, or added."""
     return (job.group, job.kind, job.namespace, job.name) if job.is_job and job.name else None
 
 
-def _whatever_kind(job: Job) -> Hashable | None:
+def _get_key_without_kind(job: JobFacts) -> Hashable | None:
     return (job.path, job.namespace, job.name, job.environment) if job.is_job else None
 
 
-def _is_faulty(was: Job, now: Job) -> bool:
+def _has_findings(before: JobFacts, after: JobFacts) -> bool:
     """Whether one of the jobs is invalid for a cluster: a wrong kind neither adds nor removes a job."""
-    return bool(was.findings or now.findings)
+    return bool(before.findings or after.findings)

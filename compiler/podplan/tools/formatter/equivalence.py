@@ -11,8 +11,8 @@ from podplan.kinds.compilation import compile_profile
 from podplan.pipeline import PipelineSettings
 from podplan.profile.resolve import resolve_profile
 from podplan.tools.formatter import FormatMismatchError
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, parse_yaml
 
 

@@ -33,7 +33,7 @@ class Card(NamedTuple):
 class SideBox(NamedTuple):
     """A box beside the Pods: with ``is_left`` their configuration, otherwise what they serve or mount.
 
-    ``is_created``: the controller creates it for the job; others are expected to exist.
+    ``is_created``: the controller creates it for the job; other objects must exist already.
     """
 
     id: str

@@ -10,6 +10,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
+from podplan.kinds.suspension import find_suspension
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text
 from podplan.tools.graph.hosts import build_host_index, find_mentions
 from podplan.tools.graph.model import Call, Card, Gang, Graph, Link, SideBox
@@ -134,11 +135,9 @@ def _get_mapping_at(cr: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 
 
 def _explain_empty_graph(cr: Mapping[str, Any]) -> str:
-    if _is_mode_enabled(cr, "pause"):
-        return "Paused: no Pods until it goes on (--resumed draws it as it is then)"
-    spec = get_mapping(cr, "spec")
-    if True in (spec.get("suspend"), get_mapping(spec, "runPolicy").get("suspend")):
-        return "Suspended: no Pods until it goes on (--resumed draws it as it is then)"
+    if field := find_suspension(cr):
+        state = "Suspended" if field[-1] == "suspend" else "Paused"
+        return f"{state}: no Pods until it goes on (--resumed draws it as it is then)"
     return "No Pods: every replica type has 0 replicas"
 
 

@@ -71,7 +71,7 @@ def build_rows(role: PodCard) -> tuple[Row, ...]:
 
 
 def format_object_names(group: ReplicaGroup) -> str:
-    """The names of the objects of a group, folded: "bert-worker-{0..31}"."""
+    """Format the names of the objects of a group, folded: "bert-worker-{0..31}"."""
     varying = find_name_text(group.doc)
     if isinstance(varying, Indexed):
         return Listing((RepeatedLine(varying, group.start, group.replicas),)).folded_text()

@@ -12,8 +12,9 @@ from podplan.core.findings import Diagnostic, Path
 from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.core.structural_diff import is_same_data
 from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.core.wording import join_words
 from podplan.kinds.common.decompile import Fields, as_mapping, order_profile_fields
-from podplan.kinds.common.profile import join_words
+from podplan.kinds.common.schedule import KUEUE, KUEUE_LABELS
 from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import (
     COMPILED_KINDS,
@@ -87,9 +88,9 @@ def decompile_cr(cr: TracedDocument | Document | Data) -> DecompiledJob:
     diagnostics = find_refusals(data)
     if any(problem.rule == "PROF025" for problem in diagnostics):
         return DecompiledJob({}, (), diagnostics, {})
-    from podplan.rendering.header import HEADER_PREFIX
     from podplan.tools.importer.comment_placement import move_comments
     from podplan.tools.importer.comments import extract_comments
+    from podplan.workspace.documents import RENDER_HEADER_PREFIX
 
     written_cr = strip_server_fields(data)
     normalized = normalize_cr(written_cr, written_cr["kind"])
@@ -110,7 +111,7 @@ def decompile_cr(cr: TracedDocument | Document | Data) -> DecompiledJob:
     moved_comments = [
         comment._replace(path=apply_moves(comment.path, normalized.moves))
         for comment in (extract_comments(document, top) if document is not None else ())
-        if not comment.text.startswith(HEADER_PREFIX)
+        if not comment.text.startswith(RENDER_HEADER_PREFIX)
     ]
     return DecompiledJob(profile, tuple(move_comments(moved_comments, profile)), diagnostics, known_cr)
 
@@ -181,7 +182,7 @@ def strip_server_fields(data: Data) -> Data:
 def drop_unknown_fields(cr: Data) -> tuple[Data, list[Diagnostic]]:
     """Return a CR without the fields that the API server drops, and a diagnostic for each of them.
 
-    Of several versions of the operator the first counts that knows most fields.
+    Of several versions of the operator, the first with the most known fields decides.
     """
     group = str(cr["apiVersion"]).partition("/")[0]
     versions = OPERATOR_VERSIONS.get(group) or ("",)
@@ -249,25 +250,32 @@ def _iter_proposals(cr: Data) -> Iterator[Fields]:
 
 
 def _decompile_queue(cr: Data) -> Fields:
-    """Return the queue of a kind that has it in a label, as ``schedule``."""
-    queue = _labels_of(cr).get(_find_queue_label(cr))
-    return {"schedule": {"queue": queue}} if isinstance(queue, str) else {}
+    """Return the queue and the priority of a job that Kueue admits, as ``schedule``."""
+    labels = _labels_of(cr)
+    fields = {
+        field: labels[label] for field, label in KUEUE_LABELS.items() if isinstance(labels.get(label), str)
+    }
+    schedulers = _find_schedulers(cr)
+    if KUEUE not in schedulers or "queue" not in fields:
+        return {}
+    return {"schedule": {**({} if schedulers[0] == KUEUE else {"by": KUEUE}), **fields}}
 
 
 def _build_metadata(cr: Data, fields: Fields) -> Any:
-    """Return the metadata of a CR without the label that ``fields`` have as the queue."""
-    metadata, label = cr.get("metadata"), _find_queue_label(cr)
-    if not label or "queue" not in as_mapping(fields.get("schedule")):
+    """Return the metadata of a CR without the labels that ``fields`` have as ``schedule``."""
+    metadata, schedule = cr.get("metadata"), as_mapping(fields.get("schedule"))
+    stated = {label for field, label in KUEUE_LABELS.items() if field in schedule}
+    if not stated or schedule.get("by", _find_schedulers(cr)[0]) != KUEUE:
         return metadata
-    labels = {name: value for name, value in _labels_of(cr).items() if name != label}
+    labels = {name: value for name, value in _labels_of(cr).items() if name not in stated}
     parts = {**as_mapping(metadata), "labels": labels}
     return {key: value for key, value in parts.items() if key != "labels" or labels}
 
 
-def _find_queue_label(cr: Data) -> str:
+def _find_schedulers(cr: Data) -> tuple[str, ...]:
     kind = find_kind(cr["apiVersion"], cr["kind"])
     assert kind is not None
-    return load_spec(kind).queue_label
+    return load_spec(kind).schedulers
 
 
 def _labels_of(cr: Data) -> Data:

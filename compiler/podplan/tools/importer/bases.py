@@ -1,4 +1,4 @@
-"""Common bases of many imported profiles: what all jobs of a kind, and all jobs of a folder, have in common.
+"""Common bases of many imported profiles: the shared fields of all jobs of a kind or of a folder.
 
 A field goes into a base if all profiles have it, without a comment: the value of all, or of most of them if
 it is a scalar, which the others replace. Each profile is resolved with its bases and compiled again; one
@@ -21,7 +21,7 @@ from podplan.tools.importer import Data, DecompiledJob, render_job
 from podplan.yaml import parse_yaml
 
 BASES_FOLDER = "bases"
-# Mappings whose order has a meaning.
+# Mappings whose order matters.
 _ORDERED_MAPPINGS: tuple[Path, ...] = (("spec", "env"),)
 # Fields that belong to one job.
 _FIELDS_OF_ONE_JOB = frozenset(("job", "extends", "override", "params", "matrix", "environments"))
@@ -79,7 +79,7 @@ def factor_bases(jobs: Sequence[ImportedJob]) -> ImportedFiles:
 
 
 def _build_base(stem: str, members: Sequence[ImportedJob], lower: list[_Base]) -> list[_Base]:
-    """Return the bases for the members, the lowest first: ``lower``, and what else the members share."""
+    """Return the bases for the members, the lowest first: ``lower``, then one with further shared fields."""
     inherited = lower[-1].inherited if lower else {}
     fields = _find_common_fields(members, inherited) if len(members) > 1 else {}
     if not fields:
@@ -91,7 +91,7 @@ def _build_base(stem: str, members: Sequence[ImportedJob], lower: list[_Base]) -
 
 
 def _render_with_bases(one: ImportedJob, bases: Sequence[_Base]) -> tuple[str, int]:
-    """Return the text of a profile with as many of the bases as give its CR, and their number."""
+    """Return the text of a profile with as many bases as still give its CR, and their number."""
     texts = {base.file: base.text for base in bases}
     for count in range(len(bases), 0, -1):
         base = bases[count - 1]
@@ -104,7 +104,7 @@ def _render_with_bases(one: ImportedJob, bases: Sequence[_Base]) -> tuple[str, i
 
 
 def _find_common_fields(members: Sequence[ImportedJob], known: Data) -> Data:
-    """Return what the specs of all members have in common, without comments and beyond what is ``known``."""
+    """Return the common fields of the specs of all members, without comments and without ``known`` fields."""
     commented = {
         comment.path[:cut]
         for one in members
@@ -149,7 +149,7 @@ def _find_shared_value(entries: Sequence[Any]) -> Any:
 
 
 def _subtract(fields: Data, known: Data) -> Data:
-    """Return ``fields`` without what is in ``known``."""
+    """Return ``fields`` without those in ``known``."""
     rest: Data = {}
     for key, value in fields.items():
         if key not in known:

@@ -1,1 +1,1 @@
-"""What is known of the cluster: facts of the repository with their lines, and an inventory from a dump."""
+"""Facts about the cluster from objects in the repository, and an inventory from a dump."""

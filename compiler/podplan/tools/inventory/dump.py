@@ -12,7 +12,7 @@ KUBECTL_COMMAND = "kubectl get nodes,namespaces,pvc,secrets,configmaps -A -o yam
 _POD_SECURITY = "pod-security.kubernetes.io/enforce"
 _SYSTEM_PREFIX = "kube-"
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-# Labels that each node has for itself, or that say nothing about where Pods may run.
+# Labels that are unique to each node, or irrelevant for scheduling.
 _NODE_LABELS = (
     "kubernetes.io/hostname",
     "kubernetes.io/arch",
@@ -27,7 +27,7 @@ _CA_BUNDLE = "kube-root-ca.crt"
 
 
 def build_inventory(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Build a ClusterInventory of the objects of a cluster; what it does not describe is left out."""
+    """Build a ClusterInventory from the objects of a cluster; other objects are skipped."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for one in objects:
         by_kind.setdefault(get_text(one, "kind"), []).append(one)
@@ -69,7 +69,7 @@ def _find_version(node: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _build_queues(queues: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The queues of Volcano, by their capability."""
+    """Build the queues of Volcano, with their capability as quota."""
     found = {}
     for queue in queues:
         capability = get_mapping(get_mapping(queue, "spec"), "capability")
@@ -79,7 +79,7 @@ def _build_queues(queues: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _build_nodes(nodes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Groups of nodes with the same labels, taints and devices; the least of each resource counts."""
+    """Group nodes with the same labels, taints and devices; each resource is the minimum of the group."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for node in nodes:
         spec = get_mapping(node, "spec")

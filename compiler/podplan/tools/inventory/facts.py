@@ -31,7 +31,7 @@ def iter_facts(
     objects: Sequence[TracedDocument] = (),
     explain_unapplied: Callable[[OperatorOption], str] = lambda _: "",
 ) -> Iterator[Fact]:
-    """Yield what is known, by kind; the sections of ClusterInventories first, ``objects`` last.
+    """Yield the facts by kind; the sections of ClusterInventories first, ``objects`` last.
 
     ``explain_unapplied`` says why a flag of an operator sets no lowering option, "" if it does.
     """
@@ -104,7 +104,7 @@ def iter_facts(
 
 
 def _describe_range(range_: LimitRange) -> str:
-    """Return what a LimitRange states of containers or Pods, as written."""
+    """Describe the limits of a LimitRange for containers or Pods, as written."""
     parts = []
     for field in ("max", "min", "default", "defaultRequest"):
         amounts = range_.place.get(field).value

@@ -1,4 +1,4 @@
-"""Facts of objects that decide nothing by themselves: names, sizes, capacities and flags of operators.
+"""Facts from other objects: names, sizes, capacities and flags of operators.
 
 Values of Secrets are never read.
 """
@@ -116,7 +116,7 @@ def _read_node_pool(pool: Cursor) -> Facts:
 
 
 def _read_operator(deployment: Cursor, explain_unapplied: Callable[[OperatorOption], str]) -> Facts:
-    """The lowering options that an operator states."""
+    """Yield the lowering options that a Deployment of an operator states."""
     for option in iter_stated(deployment.doc):
         group = option.api_version.partition("/")[0]
         text = f'{option.written} sets [lowering."{group}"] {option.id}'

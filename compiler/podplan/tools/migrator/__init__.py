@@ -257,9 +257,7 @@ def _iter_profile_steps(document: Document) -> Iterator[_PlannedStep]:
         for old in iter_old_spellings(patch, top):
             yield _PlannedStep(document, old.path, old.description, old.reason, old)
     for path in find_launcher_dialects(data):
-        yield _PlannedStep(
-            document, path, PROFILE_DIALECT_STEP, "it is what podplan writes unless told otherwise"
-        )
+        yield _PlannedStep(document, path, PROFILE_DIALECT_STEP, "it is what podplan writes by default")
 
 
 def _plan_replacements(

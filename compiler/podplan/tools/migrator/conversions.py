@@ -16,15 +16,15 @@ from podplan.schema.pruning import UNKNOWN_FIELD_RULES
 from podplan.tools.formatter.comments import attach_comments, count_comments
 from podplan.tools.formatter.document_spans import DocumentSpan, find_document_spans
 from podplan.tools.formatter.rewriting import change_at, indents_lists, rewrite_document
-from podplan.tools.migrator.process_comparison import Comparison, compare_jobs
+from podplan.tools.migrator.process_comparison import ProcessComparison, compare_jobs
 from podplan.tools.migrator.tree_building import (
     build_added_tree,
     build_document_tree,
     keep_comments,
     resolve_copies,
 )
-from podplan.workspace import Loader
 from podplan.workspace.documents import ClassifiedDocument, classify_document
+from podplan.workspace.loader import Loader
 from podplan.yaml import Document, SourceFile, parse_yaml
 from podplan.yaml.edits.changes import FixRefused
 from podplan.yaml.positions import LINE_BREAK
@@ -49,7 +49,7 @@ class LocatedDecision(NamedTuple):
 
 
 class JobConversion(NamedTuple):
-    """What became of a CR: its names before and after, and what was decided.
+    """The result for a CR: its names before and after, and the decisions.
 
     ``reason`` is why it was not converted, or "". ``comparison`` is None if it was not, or for a document
     that is no job; ``failure`` is why the new one could not be lowered.
@@ -60,7 +60,7 @@ class JobConversion(NamedTuple):
     new_name: str
     decisions: tuple[LocatedDecision, ...]
     reason: str = ""
-    comparison: Comparison | None = None
+    comparison: ProcessComparison | None = None
     failure: str = ""
 
 
@@ -92,11 +92,11 @@ class _Planned(NamedTuple):
     conversion: Conversion
     line: int
     reason: str = ""
-    present: TracedDocument | None = None  # a document of the new kind and name that the repository has
+    present: TracedDocument | None = None  # an existing document of the new kind and name
 
 
 def find_target(name: str) -> ConversionTarget | None:
-    """Return how CRs become those of a kind that is called ``name``; None if nothing does."""
+    """Return the conversion to the kind called ``name``; None if there is none."""
     for kind in iter_kinds_named(name):
         load = load_spec(kind).load_conversion_target
         if load is not None:
@@ -165,7 +165,7 @@ def _plan_file(
 
 
 def _refuse_profile(item: ClassifiedDocument, target: ConversionTarget) -> Iterator[_Planned]:
-    """Yield the refusal of a profile that compiles to a kind that is converted."""
+    """Yield the refusal of a profile that compiles to a converted kind."""
     job = value_at(item.doc.data, ("spec", "job"))
     kind = next(iter_kinds_named(job), None)
     converter = target.converters.get(kind.qualified_name) if kind is not None else None
@@ -208,12 +208,12 @@ def _plan_job(
 
 
 def _is_refusal(diagnostic: Diagnostic) -> bool:
-    """Whether the API server refuses a CR, or an object that it becomes."""
+    """Whether the API server refuses a CR, or one of its lowered objects."""
     return diagnostic.rule.startswith(_FORM_RULE_PREFIX) and diagnostic.rule not in UNKNOWN_FIELD_RULES
 
 
 def _mark_present(planned: list[_Planned], file: str, loader: Loader) -> list[_Planned]:
-    """Return conversions; those whose new job the repository has already are refused."""
+    """Return the conversions; those whose new job exists in the repository already are refused."""
     wanted = [_identify_new(one) for one in planned]
     kinds = {name[0] for name in wanted if name is not None}
     documents: dict[tuple[str, str, str], TracedDocument] = {}
@@ -231,7 +231,7 @@ def _mark_present(planned: list[_Planned], file: str, loader: Loader) -> list[_P
 
 
 def _identify_new(one: _Planned) -> tuple[str, str, str] | None:
-    """Return the identity of the CR that is written, if it is another than before."""
+    """Return the identity of the new CR, if it differs from the old one."""
     if one.conversion.document is None:
         return None
     new = _identify(resolve_copies(one.conversion.document, one.plan.item.doc.data))
@@ -267,7 +267,7 @@ def _find_documents(
 
 
 def _write_file(source: SourceFile, converted: list[_Planned]) -> tuple[list[_Planned], str]:
-    """Return the conversions as they could be written, and the new text of the file."""
+    """Return the conversions with the reasons of refusals, and the new text of the file."""
     text = source.text
     spans = find_document_spans(text)
     written: list[_Planned] = []
@@ -289,11 +289,11 @@ def _write_file(source: SourceFile, converted: list[_Planned]) -> tuple[list[_Pl
 def _write_document(
     text: str, span: DocumentSpan, group: list[_Planned]
 ) -> tuple[list[_Planned], str | None]:
-    """Return the conversions of a document as they could be written, and its text; None if it stays."""
+    """Return the conversions of a document and its new text; None if it does not change."""
     old = attach_comments(text, span.tree, span.start, span.end)
     tree, added = old, ""
     written: list[_Planned] = []
-    for one in reversed(group):  # so that the numbers of earlier entries of a List stay
+    for one in reversed(group):  # in reverse order, so that the indexes of earlier entries of a List stay
         if one.conversion.document is None or one.reason:
             written.append(one)
             continue
@@ -403,7 +403,7 @@ def _finish(
     if one.conversion.document is None:
         return JobConversion(one.line, old_name, "", decisions, reason or one.conversion.reason)
     if reason:
-        decisions = ()  # they are about the job that would have been written
+        decisions = ()  # they are about the refused job
     if reason and one.present is None:
         return JobConversion(one.line, old_name, "", decisions, reason)
     new_data = resolve_copies(one.conversion.document, old_data)

@@ -13,8 +13,8 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.redaction.redactor import Redactor, redact_change, split_path
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
 
 # Keys of list entries whose order has little meaning.

@@ -1,6 +1,6 @@
 """Converts an MPIJob with worker to mpiConfig and replicaSpecs, on the tree of its text.
 
-The template of the workers was that of the launcher, too, so the launcher gets a copy of what its Pod had.
+The old dialect has one template for launcher and workers, so the launcher gets a copy of its fields.
 Source: docs/evidence/t9k-mpijob.md#dialects, docs/evidence/t9k-mpijob.md#template-of-the-launcher.
 """
 
@@ -24,12 +24,12 @@ from podplan.yaml.tree import CstEntry, CstNode
 
 OLD_FIELDS, NEW_FIELDS = ("worker", "mca", "mpiHome"), ("mpiConfig", "replicaSpecs")
 _OLD_CONTAINER, _CONTAINER, _LAUNCHER_CONTAINER = "mpi-worker", "worker", "launcher"
-# Fields of mpiConfig, in the order of the documentation: where each was, and what it is called.
+# Fields of mpiConfig, in the order of the documentation: with the old path and the new name.
 _SPEC_FIELDS = {"mca": "mca", "mpiHome": "home"}
 _WORKER_FIELDS = {"extraMPIArgs": "extraArgs", "cmd": "script"}
 _PROCESS_FIELDS = ("processesPerWorker", "processRecovery")
 _KEPT_FIELDS = ("replicas", "template")
-# Fields of the workers' container that the launcher's did not take over, or that reach it anyway.
+# Fields of the workers' container that the launcher does not get, or that reach it anyway.
 _FIELDS_OF_WORKERS = ("name", "command", "args", "env", "resources")
 
 
@@ -57,7 +57,7 @@ def convert_to_replica_specs(spec: CstNode, data: dict[str, Any]) -> CstNode:
 
 
 def _build_config_of_worker(worker: CstNode, data: dict[str, Any]) -> list[CstEntry]:
-    """Return what becomes a field of mpiConfig: the options of mpirun, and the program."""
+    """Return the fields of mpiConfig: the options of mpirun, and the program."""
     entries = {get_key_name(leaf): leaf for leaf in worker.entries}
     for name in entries:
         if name not in (*_WORKER_FIELDS, *_PROCESS_FIELDS, *_KEPT_FIELDS):
@@ -72,7 +72,7 @@ def _build_config_of_worker(worker: CstNode, data: dict[str, Any]) -> list[CstEn
         if "extraArgs" in config:
             raise FixRefused("worker.extraMPIArgs and worker.processesPerWorker belong to two dialects")
         written = build_list(*(build_scalar(format_inline(word)) for word in options))
-        # The options stand where the fields stood, with their comments.
+        # The options replace the fields at the same position, with their comments.
         old = [entries[name] for name in _PROCESS_FIELDS if name in entries]
         comments = tuple(line for leaf in old for line in (*leaf.comments_above, leaf.line_comment) if line)
         config["extraArgs"] = build_field("extraArgs", written)._replace(comments_above=comments)
@@ -145,7 +145,7 @@ def _change(tree: CstNode, path: tuple[str | int, ...], text: str) -> CstNode:
 
 
 def _build_launcher_fields(template: CstNode | None, data: dict[str, Any]) -> list[CstEntry]:
-    """Return the fields of the launcher: an empty template, or a copy of what it had of the workers'."""
+    """Return the fields of the launcher: an empty template, or a copy of the workers' fields."""
     empty = [build_field("replicas", build_scalar("1")), build_field("template", build_mapping(is_flow=True))]
     if template is None or not _find_containers(data):
         return empty
@@ -173,7 +173,7 @@ def _build_launcher_fields(template: CstNode | None, data: dict[str, Any]) -> li
 
 
 def _copy_without_comments(tree: CstNode) -> CstNode:
-    """Return a part of the text once more. Raises FixRefused: if it cannot stand twice."""
+    """Return a copy of a part of the text. Raises FixRefused: if it cannot be duplicated."""
     if "&" in tree.prefix or tree.node_type == "alias":
         raise FixRefused("the launcher would get a copy of the template, which has an anchor or an alias")
     entries = tuple(CstEntry(leaf.key, _copy_without_comments(leaf.value), -1) for leaf in tree.entries)

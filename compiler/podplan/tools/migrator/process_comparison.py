@@ -1,4 +1,4 @@
-"""What differs for the processes of a job and of the one that replaces it."""
+"""Differences between the processes of a job and of the job that replaces it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NONE = "none"
 
 
 class Aspect(NamedTuple):
-    """One thing that is said of a job, before and after; ``where`` are the nodes of which it is true."""
+    """One property of a job before and after; ``where`` are the nodes that have it."""
 
     group: str  # processes, variables, Pods or life
     name: str
@@ -47,8 +47,8 @@ class Aspect(NamedTuple):
         return bool(self.before == self.after) and type(self.before) is type(self.after)
 
 
-class Comparison(NamedTuple):
-    """What is true of a job before and after; ``warnings`` are about trainings that do not work together."""
+class ProcessComparison(NamedTuple):
+    """The properties of a job before and after; ``warnings`` are about nodes that do not train together."""
 
     aspects: tuple[Aspect, ...]
     warnings: tuple[str, ...]
@@ -61,7 +61,7 @@ def compare_jobs(
     lives: tuple[Mapping[str, str], Mapping[str, str]],
     trains: Callable[[ReplicaGroup], bool],
     redactor: Redactor,
-) -> Comparison:
+) -> ProcessComparison:
     """Compare two lowered jobs, process by process, of the Pods that train."""
     before, after = (
         read_processes([one for one in plan.replica_groups if one.doc.data["kind"] == "Pod" and trains(one)])
@@ -73,7 +73,7 @@ def compare_jobs(
         *_compare_pods(before, after, redactor),
         *_compare_life(lives, (old, new)),
     ]
-    return Comparison(
+    return ProcessComparison(
         tuple(aspects),
         tuple(_iter_warnings(before, after)),
         (_count_objects(old.replica_groups), _count_objects(new.replica_groups)),
@@ -149,7 +149,7 @@ def _iter_warnings(before: JobProcesses, after: JobProcesses) -> Iterator[str]:
                 " with torchrun, or set them for the container"
             )
         else:
-            yield f"{alone}: {first.program} is told of one node"
+            yield f"{alone}: {first.program} is started for one node"
         return
     old_variables = before.nodes[0].variables if before.nodes else {}
     if first.process_count is None and missing and old_variables.get(missing[0]):
@@ -181,7 +181,7 @@ def _compare_variables(before: JobProcesses, after: JobProcesses, redactor: Reda
 
 
 def _join_values(values: list[Any]) -> Any:
-    """One value for all nodes, or those of each in order."""
+    """Return one value for all nodes, or those of each in order."""
     if all(one == values[0] for one in values):
         return values[0]
     return "; ".join("not set" if one is ABSENT else str(one) for one in values)
@@ -230,7 +230,7 @@ def _compare_pods(before: JobProcesses, after: JobProcesses, redactor: Redactor)
 
 
 def _join_variables(aspects: Iterable[Aspect]) -> Iterator[Aspect]:
-    """Yield aspects with the variables that a further container gains, or loses, as one."""
+    """Yield aspects, with all variables of an added or removed container as one."""
     joined: dict[tuple[str, bool], dict[str, None]] = {}
     for aspect in aspects:
         container, separator, name = aspect.name.rpartition(".env.")
@@ -244,7 +244,7 @@ def _join_variables(aspects: Iterable[Aspect]) -> Iterator[Aspect]:
 
 
 def _normalize_pod(processes: NodeProcesses) -> dict[str, Any]:
-    """A Pod with the defaults of the API server, and without what only its controller sets."""
+    """Return a Pod with the defaults of the API server, and without fields that only its controller sets."""
     pod, index = processes.node.pod, processes.node.container_index
     traced = build_traced_document(attribute_to(DEFAULT, dict(pod["spec"])), "Pod")
     spec = dict(
@@ -275,7 +275,7 @@ def _normalize_pod(processes: NodeProcesses) -> dict[str, Any]:
 
 
 def _drop_index(container: Mapping[str, Any]) -> dict[str, Any]:
-    """A container without the variable that every container of a Job has."""
+    """Return a container without the variable that every container of a Job has."""
     env = [one for one in container.get("env") or () if one.get("name") != _INDEX_VARIABLE]
     return {**container, "env": env}
 

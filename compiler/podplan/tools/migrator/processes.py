@@ -1,7 +1,7 @@
-"""The processes that lowered Pods run: how many, how they meet, and the variables of each.
+"""The processes of lowered Pods: their number, their rendezvous, and their variables.
 
-A process is identified by its node and its number there. Nodes that differ only by their index are read at
-the first, the second and the last, so that the number of nodes costs nothing.
+A process is identified by its node and its number there. Of nodes that differ only by their index,
+only the first, the second and the last are read, so that the cost does not depend on their number.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup, build_at_index
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.quantities import UNITS_PER_ONE, parse_quantity
+from podplan.launchers.commands import TorchrunCommand
 from podplan.launchers.discovery import Invocation, find_programs
 from podplan.launchers.kubelet import resolve_environment
-from podplan.launchers.torchrun import TorchrunCommand
 
 _METADATA_FIELD = compile_lazily(r"metadata\.(annotations|labels)\['([^']+)'\]")
-# What torch.distributed reads of a process that torchrun did not start.
+# Variables that torch.distributed reads in processes that torchrun did not start.
 RENDEZVOUS_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
 UNKNOWN = "?"
 
 
-class Node(NamedTuple):
-    """A Pod that trains: its rank, its object, and its container with the variables of the Pod filled in."""
+class TrainingNode(NamedTuple):
+    """A Pod that trains: its rank, its object, and its container with variables from Pod fields resolved."""
 
     rank: int
     pod: Mapping[str, Any]
@@ -39,12 +39,12 @@ class Node(NamedTuple):
 class NodeProcesses(NamedTuple):
     """The processes of one node.
 
-    ``process_count`` is how many there are, None if unknown; ``count_text`` says it in words. ``world_size``
-    is how many processes they wait for, None if unknown. ``rendezvous`` is where they meet, "" if nowhere.
+    ``process_count`` is their number, None if unknown; ``count_text`` states it in words. ``world_size``
+    is the number of processes that they wait for, None if unknown. ``rendezvous`` is its address, or "".
     ``variables`` are those of its processes, with the range of values if these differ.
     """
 
-    node: Node
+    node: TrainingNode
     program: str
     process_count: int | None
     count_text: str
@@ -63,7 +63,7 @@ class JobProcesses(NamedTuple):
 
 def read_processes(pods: Sequence[ReplicaGroup]) -> JobProcesses:
     """Read the processes of the Pods that train."""
-    found: list[Node] = []
+    found: list[TrainingNode] = []
     count = 0
     for group in pods:
         last = group.start + group.replicas - 1
@@ -75,7 +75,7 @@ def read_processes(pods: Sequence[ReplicaGroup]) -> JobProcesses:
     return JobProcesses(count, tuple(_read_node_processes(node) for node in kept.values()))
 
 
-def _read_node(group: ReplicaGroup, index: int, order: int) -> Node:
+def _read_node(group: ReplicaGroup, index: int, order: int) -> TrainingNode:
     pod = build_at_index(group.doc, index)
     at = group.training_container_index or 0
     container = dict(pod["spec"]["containers"][at])
@@ -89,18 +89,18 @@ def _read_node(group: ReplicaGroup, index: int, order: int) -> Node:
         ),
         order,
     )
-    return Node(rank, pod, at, container)
+    return TrainingNode(rank, pod, at, container)
 
 
 def _fill_field(entry: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A variable with its value, if it is a label or an annotation of the Pod."""
+    """Return a variable with its value, if it is a label or an annotation of the Pod."""
     field = ((entry.get("valueFrom") or {}).get("fieldRef") or {}).get("fieldPath") or ""
     match = _METADATA_FIELD.fullmatch(field)
     value = (metadata.get(match[1]) or {}).get(match[2]) if match else None
     return {"name": entry.get("name"), "value": str(value)} if value is not None else entry
 
 
-def _read_node_processes(node: Node) -> NodeProcesses:
+def _read_node_processes(node: TrainingNode) -> NodeProcesses:
     invocations = find_programs(node.container).invocations
     launches = [one for one in invocations if isinstance(one.parsed, TorchrunCommand)]
     own = {name: UNKNOWN if value is None else value for name, value in node.variables.items()}
@@ -122,7 +122,7 @@ def _read_node_processes(node: Node) -> NodeProcesses:
     return NodeProcesses(node, program, 1, "1 per node", world_size, rendezvous, 0, own)
 
 
-def _read_torchrun(node: Node, invocation: Invocation, own: dict[str, str]) -> NodeProcesses:
+def _read_torchrun(node: TrainingNode, invocation: Invocation, own: dict[str, str]) -> NodeProcesses:
     command = invocation.parsed
     assert isinstance(command, TorchrunCommand)
     count, count_text = _count_processes(command.processes, node.container)
@@ -169,7 +169,7 @@ def _format_range(first: int, count: int | None) -> str:
 
 
 def _count_processes(text: str | None, container: Mapping[str, Any]) -> tuple[int | None, str]:
-    """How many processes torchrun starts for a number or a word."""
+    """Return how many processes torchrun starts for a number or a word."""
     if text is not None and text.isdecimal():
         return int(text), f"{text} per node"
     gpus = _count_devices(container)

@@ -1,4 +1,4 @@
-"""A converted document on the tree of its text: copied parts keep their characters and comments."""
+"""Builds the tree of a converted document: copied parts keep their characters and comments."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Builder:
         self._cr = cr
 
     def build(self, value: Any, counterpart: CstNode | None) -> CstNode:
-        """Return the tree of a value; ``counterpart`` stood in its place."""
+        """Return the tree of a value; ``counterpart`` is the old tree at this path."""
         if isinstance(value, Copied):
             return self._copy_entry(value).value
         if isinstance(value, Mapping) and value:
@@ -125,7 +125,7 @@ class _Builder:
         return CstEntry(None, self.build(value, None), -1)
 
     def _copy_entry(self, copied: Copied) -> CstEntry:
-        """Return the entry at a path, or one of its data if it has anchors, aliases or merge keys."""
+        """Return the entry at a path; rebuilt from its data if it has anchors, aliases or merge keys."""
         entry = self._find_old(copied.path)
         if entry is not None and not _has_references(entry.value):
             return entry

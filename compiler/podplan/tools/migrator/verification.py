@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from podplan.checker.check import CheckResult, check_files
 from podplan.core.findings import Severity
 from podplan.pipeline import PipelineSettings
-from podplan.workspace import Loader
+from podplan.workspace.loader import Loader
 
 # Errors of form prevent further checks of the document.
 FORM_RULE_PREFIXES = ("YAML", "SCHEMA", "PROF0")
@@ -21,8 +21,10 @@ def find_regressions(
 
     More errors are accepted if there are fewer errors of form, because then more is checked than before.
     """
-    before = check_files(paths, settings, Loader(exclude=exclude), exclude)
-    after = check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=texts), exclude)
+    before, after = (
+        check_files(paths, settings, Loader(exclude=exclude, unsaved_texts=one, named_files=paths), exclude)
+        for one in ({}, texts)
+    )
     old_errors, new_errors = _count_errors(before), _count_errors(after)
     regressions = {}
     for file in new_errors:

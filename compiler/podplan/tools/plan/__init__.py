@@ -1,1 +1,1 @@
-"""The plan of a repository: which jobs its queues admit, and how all of them fit together."""
+"""The plan of a repository: which jobs its queues admit, and whether their sums fit the quotas."""

@@ -1,4 +1,4 @@
-"""What a change of the repository does to a plan."""
+"""Comparison of the plans of two revisions."""
 
 from __future__ import annotations
 
@@ -32,4 +32,5 @@ def _identify(job: PlannedJob) -> tuple[str | None, ...]:
 
 
 def _describe(job: PlannedJob) -> tuple[object, ...]:
-    return job.verdict, job.message, job.queue, job.cluster_queue, job.pod_sets, job.seconds, job.errors
+    decided = job.verdict, job.message, job.queue, job.cluster_queue
+    return *decided, job.pod_sets, job.workloads, job.seconds, job.errors

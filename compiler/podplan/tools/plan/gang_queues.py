@@ -1,4 +1,4 @@
-"""Verdicts by the queue of a gang: one of a ClusterInventory, or of Volcano."""
+"""Verdicts about gangs by their queue in a ClusterInventory or in Volcano."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GangVerdict(NamedTuple):
 
 
 class _Requests(NamedTuple):
-    """What the Pods of a job request together, in units of 10⁻⁹, and as pod sets."""
+    """The requests of all Pods of a job, in units of 10⁻⁹ and as pod sets."""
 
     totals: Mapping[str, int]
     pod_sets: tuple[PlannedPodSet, ...]
@@ -120,7 +120,7 @@ def _sum_requests(job: LoweredJob) -> _Requests:
         for name, units in requests.items():
             totals[name] = totals.get(name, 0) + units * group.replicas
         shown = tuple((name, format_amount(units, name)) for name, units in requests.items() if units)
-        # The first replica of a type may be a group of its own.
+        # The first replica of a type may be a separate group.
         sizes[group.replica_type, shown] = sizes.get((group.replica_type, shown), 0) + group.replicas
     pod_sets = (PlannedPodSet(name, size, dict(shown), {}, 0) for (name, shown), size in sizes.items())
     return _Requests(totals, tuple(pod_sets))

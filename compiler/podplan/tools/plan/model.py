@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class PlannedJob(NamedTuple):
-    """A job with its verdict; ``usage`` is what it takes of ``cluster_queue``, by flavor and resource.
+    """A job with its verdict; ``usage`` is its share of ``cluster_queue`` by flavor and resource.
 
     ``location`` is where the job is written, ``place`` the field that decides. ``seconds`` is its deadline,
-    None without one. ``errors`` are the reasons why the CR is refused, by whomever. ``change`` is added,
-    changed or removed, with ``base_verdict``; empty for an unchanged job, and without a base.
+    None without one. ``errors`` are the reasons why the CR is refused. ``change`` is added,
+    changed or removed, with ``base_verdict``; empty for an unchanged job, and without a base. The verdict is
+    about one of ``workloads`` equal ones, such as the Pods of a Deployment; ``usage`` is that of all.
     """
 
     kind: str
@@ -39,13 +40,14 @@ class PlannedJob(NamedTuple):
     usage: Mapping[tuple[str, str], int]
     change: str = ""
     base_verdict: VerdictName | None = None
+    workloads: int = 1
 
 
 class QuotaLine(NamedTuple):
-    """What the admitted jobs of the tree request together of one resource of a queue in a flavor.
+    """The sum of the requests of all admitted jobs for one resource of a queue in a flavor.
 
-    ``maximum`` is the quota with the most that it can borrow while the other queues have no jobs;
-    ``shortage`` is a cohort that cannot give what all its queues request. Amounts are in the units of Kueue.
+    ``maximum`` is the quota plus what the queue can borrow while the other queues have no jobs;
+    ``shortage`` is a cohort whose quotas are below the requests of its queues. Amounts have Kueue's units.
     """
 
     queue: str
@@ -59,10 +61,10 @@ class QuotaLine(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The jobs of a tree, and what they ask of its queues together.
+    """The jobs of a tree, and the sums of their requests by queue.
 
-    ``base`` is the name of the revision that it is compared with, "" for none, and ``removed`` are the jobs
-    that only that has.
+    ``base`` is the name of the base revision, "" for none, and ``removed`` are the jobs
+    that exist only there.
     """
 
     jobs: tuple[PlannedJob, ...]

@@ -1,34 +1,43 @@
-"""From lowered jobs and the cluster in git to a plan."""
+"""Builds a plan from lowered jobs and the cluster objects in git."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from podplan.cluster.admission import Verdict, build_queued_job, decide_admission
+from podplan.checker.placeholders import is_diagnostic_about_placeholder
+from podplan.cluster.admission import Verdict, build_queued_job
 from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.model import QUEUE_LABEL, Cluster
+from podplan.cluster.queued_objects import QueuedObject, is_labelled
 from podplan.core.builtin_rules import BUILTIN_RULES
-from podplan.core.findings import Diagnostic, Location, Severity
+from podplan.core.findings import Diagnostic, Location, Severity, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus
+from podplan.lint.analysis.queued_jobs import decide_as_written, explain_placeholder
 from podplan.lint.analysis.resources import ACCELERATOR
 from podplan.lint.location import find_source_location
 from podplan.pipeline import JobPlan, build_references
-from podplan.tools.plan.bare_pods import build_pod_job
 from podplan.tools.plan.gang_queues import GangVerdict, decide_by_inventory, decide_by_volcano
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
+from podplan.workspace.documents import ClassifiedDocument
+from podplan.workspace.templates import iter_placeholders
+
+if TYPE_CHECKING:
+    from podplan.cluster.admission import VerdictName
 
 _TYPE_RULE = "SCHEMA002"
-# How messages of kinds end about what the webhook of the kind or its controller refuses.
+# The ends of messages about refusals of the kind's webhook or controller.
 _OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
 
 
 class Planner:
-    """Plans one job after the other, and keeps what each asks for."""
+    """Plans jobs one after the other, and collects their requests."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -37,19 +46,40 @@ class Planner:
         self._gang_quotas: dict[str, Mapping[str, int]] = {}
 
     def add(self, plan: JobPlan) -> None:
-        """Plan a job that has a CR; what is no job itself, such as a runtime, is passed over."""
+        """Plan a job that has a CR; documents that are no jobs, such as runtimes, are skipped."""
         cr = plan.cr
         if cr is None or not isinstance(cr.data, dict):
-            return
-        pod = build_pod_job(plan)
-        if pod is not None:
-            self._append(plan, cr, None, decide_admission(pod, self._cluster, self._tree))
             return
         kind = find_kind(cr.data.get("apiVersion"), cr.data.get("kind"))
         spec = load_spec(kind) if kind is not None else plan.item.declared_kind
         if spec is not None and not spec.is_job:
             return
         self._append(plan, cr, spec, self._decide(plan, cr, spec))
+
+    def add_object(self, queued: QueuedObject) -> None:
+        """Plan an object that is no training job; one that has no queue, and needs none, is passed over."""
+        document, job, count = queued.document, queued.job, queued.workload_count
+        if job is None or (queued.refusal and is_labelled(document.data)):
+            name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
+            verdict = Verdict(name if queued.refusal else "unknown", queued.refusal or queued.reason)
+            verdict = verdict._replace(queue=_find_written_queue(document))
+        else:
+            verdict = decide_as_written(job, self._cluster, self._tree)
+        is_pod = document.data.get("kind") == "Pod"
+        if verdict.name == "ignored" and not (is_pod or is_labelled(document.data)):
+            return
+        if count == 0:
+            verdict = Verdict("ignored", "there are no replicas", verdict.queue)
+        usage = {key: amount * count for key, amount in verdict.usage.items()}
+        groups = tuple(
+            ReplicaGroup(TracedDocument(one.name, {**one.template.value, "kind": "Pod"}), one.name, 0, number)
+            for one in (job.pod_sets or () if job is not None else ())
+            if isinstance(one.template.value, dict) and (number := one.size * count)
+        )
+        plan = JobPlan(ClassifiedDocument("object", document), cr=document, replica_groups=groups)
+        self._append(plan, document, None, verdict._replace(usage=usage))
+        planned = self._jobs[-1]
+        self._jobs[-1] = planned._replace(name=queued.name or planned.name, workloads=count)
 
     def _append(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None, verdict: Verdict) -> None:
         pods, gpus = count_pods_and_gpus(
@@ -93,45 +123,58 @@ class Planner:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
         errors = [one for one in _find_errors(plan) if not _is_by_its_controller(one)]
         if errors:
-            # What a scalar is depends on the YAML parser of the tool that applies the CR.
+            # The type of a scalar depends on the YAML parser of the tool that applies the CR.
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
             message, queue = errors[0].message, _find_written_queue(cr)
             return Verdict("unknown" if is_type_only else "rejected", message, queue)
+        if not plan.is_lowered and (placeholder := _find_blocking_placeholder(plan)):
+            return Verdict("unknown", explain_placeholder(placeholder), _find_written_queue(cr))
         options = plan.lowering_options._replace(resumed=True)
         job = build_queued_job(root_cursor(cr), spec, build_references(plan.references), options)
         if job is None and spec.declaration is None:
             return self._take(decide_by_inventory(plan))
         verdict = Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
         if job is not None:
-            verdict = decide_admission(job, self._cluster, self._tree)
+            verdict = decide_as_written(job, self._cluster, self._tree)
         is_open = job is None or verdict.name == "ignored"
         by_volcano = decide_by_volcano(plan, self._cluster) if is_open else None
         return verdict if by_volcano is None else self._take(by_volcano)
 
     def _take(self, decided: GangVerdict) -> Verdict:
-        """Keep the quota of the queue of a gang for the sums, and return the verdict."""
+        """Record the quota of a gang's queue for the sums, and return the verdict."""
         if decided.verdict.queue is not None and decided.quota:
             self._gang_quotas[decided.verdict.queue] = decided.quota
         return decided.verdict
 
 
 def find_location(cursor: Cursor) -> Location | None:
-    """Return where a value is written, or what is written around it."""
+    """Return the location of a value, or of its nearest parent in a file."""
     found = find_source_location(cursor.doc, cursor.path)
     return found.location if found is not None else None
 
 
 def _find_errors(plan: JobPlan) -> list[Diagnostic]:
-    """Return why the API server or a webhook refuses the CR itself."""
-    return [
+    """Return why the API server or a webhook refuses the CR itself, but for values that another tool fills
+    in."""
+    return [one for one in _iter_errors(plan) if not is_diagnostic_about_placeholder(one, plan.item.doc)]
+
+
+def _iter_errors(plan: JobPlan) -> Iterator[Diagnostic]:
+    return (
         one
         for one in plan.diagnostics
         if one.level == "cr" and BUILTIN_RULES[one.rule].severity is Severity.ERROR
-    ]
+    )
+
+
+def _find_blocking_placeholder(plan: JobPlan) -> str:
+    """Return the placeholder without whose value a CR cannot be lowered, "" for none."""
+    values = (value_at(one.doc.data, one.path) for one in _iter_errors(plan) if one.doc is not None)
+    return next((text for value in values for text in iter_placeholders(value)), "")
 
 
 def _is_by_its_controller(error: Diagnostic) -> bool:
-    """Whether the webhook or controller of the kind refuses a CR, which is nothing to Kueue."""
+    """Whether the webhook or controller of the kind refuses a CR; Kueue queues such a CR all the same."""
     return _OTHER_REFUSAL.search(error.message) is not None
 
 
@@ -151,7 +194,7 @@ def _find_deadline(cr: TracedDocument, spec: KindSpec | None) -> int | None:
 
 
 def _sum_quotas(jobs: Iterable[PlannedJob], cluster: Cluster, tree: QuotaTree) -> list[QuotaLine]:
-    """Sum what the jobs take of each queue that one of them uses."""
+    """Sum the requests of the jobs for each queue in use."""
     used: dict[tuple[str, str, str], tuple[int, int]] = {}
     for job in jobs:
         for (flavor, resource), amount in job.usage.items():
@@ -175,7 +218,7 @@ def _sum_quotas(jobs: Iterable[PlannedJob], cluster: Cluster, tree: QuotaTree) -
 def _sum_gang_quotas(
     jobs: Iterable[PlannedJob], quotas: Mapping[str, Mapping[str, int]]
 ) -> Iterator[QuotaLine]:
-    """Sum what the jobs take of each queue of gangs, whose quotas know no flavors and no borrowing."""
+    """Sum the requests for each queue of gangs, whose quotas have no flavors and no borrowing."""
     used: dict[tuple[str, str], list[int]] = {}
     for job in jobs:
         for (_, resource), amount in job.usage.items() if job.cluster_queue is None else ():

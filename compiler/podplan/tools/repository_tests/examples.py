@@ -18,8 +18,8 @@ from podplan.lint.example_objects import PatchError, apply_patch
 from podplan.lint.policy import Policy
 from podplan.pipeline import PipelineSettings
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome
-from podplan.workspace import Loader
 from podplan.workspace.documents import classify_documents
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, parse_yaml
 from podplan.yaml.writer import emit_documents
 

@@ -15,10 +15,8 @@ from podplan.core.typing import NamedTuple
 from podplan.lint.finding_redaction import build_document_redactor
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.rendering import join_documents, render_cr
-from podplan.rendering.header import HEADER_PREFIX
 from podplan.tools.repository_tests import CoveredItem, FailedTest, SuiteOutcome, merge_outcomes
-from podplan.workspace import Loader
-from podplan.workspace.documents import classify_documents
+from podplan.workspace.documents import RENDER_HEADER_PREFIX, classify_documents
 from podplan.workspace.file_loader import DENIED, SkippedFile, describe_os_error, load_file
 from podplan.workspace.files import (
     OutsideRoot,
@@ -30,6 +28,7 @@ from podplan.workspace.files import (
     read_inside_root,
     require_inside_repository,
 )
+from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, find_secret_spans, parse_yaml
 
 MAX_DIFF_LINES = 20
@@ -230,7 +229,7 @@ def _iter_orphan_failures(source: SourceFile, golden: str) -> Iterator[FailedTes
         why = fault.message if fault is not None else "it holds no profile"
         message = f"{source.file} does not render to {golden}: {why}"
         yield FailedTest(source.file, line, column, "golden", message)
-    elif is_golden(source.file, allow_missing_profile=True) and HEADER_PREFIX in source.text:
+    elif is_golden(source.file, allow_missing_profile=True) and RENDER_HEADER_PREFIX in source.text:
         profile = profile_path(source.file)
         message = f"there is no {profile} that renders this; delete it, or name it after its profile"
         yield FailedTest(source.file, 1, 1, "golden", message)
@@ -239,7 +238,7 @@ def _iter_orphan_failures(source: SourceFile, golden: str) -> Iterator[FailedTes
 def _is_rendered(golden: str) -> bool:
     """Whether podplan wrote a golden file: other tools use the same name."""
     try:
-        return file_contains_any(find_root(golden), golden, [HEADER_PREFIX.encode()])
+        return file_contains_any(find_root(golden), golden, [RENDER_HEADER_PREFIX.encode()])
     except (OSError, OutsideRoot):
         return False
 

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.tools.status.observed_job import Decision, ObservedJob, get_at
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, get_at
 from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 
 UNFINISHED_PHASES = ("Creating", "Pending", "Running", "Unknown")
 
 
-class CleanUp(NamedTuple):
+class CleanUpResult(NamedTuple):
     """The replicas whose Pods are deleted, and the decision about them."""
 
     deleted_replicas: tuple[ObservedReplica, ...]
-    decision: Decision
+    decision: ControllerDecision
 
 
-def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
+def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUpResult:
     """Return what is deleted of a job that has ended; if it has not, nothing, with the reason."""
     if job.rules.deletes_workers_only:
         return _decide_worker_clean_up(job, has_ended)
@@ -32,7 +32,7 @@ def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
     behavior = policies[policy] if is_known else default
     path = job.rules.clean_up_path if is_known else ()
     if not has_ended:
-        return CleanUp(
+        return CleanUpResult(
             (),
             _build_pending_decision(
                 f"cleanUpPolicy is {policy}{'' if is_known else ', the default'}", behavior, path
@@ -49,7 +49,7 @@ def decide_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
     )
 
 
-def _decide_worker_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
+def _decide_worker_clean_up(job: ObservedJob, has_ended: bool) -> CleanUpResult:
     deletes_workers = get_at(job.cr, job.rules.clean_up_path) is True
     path = job.rules.clean_up_path if get_at(job.cr, job.rules.clean_up_path) is not None else ()
     behavior, why = (
@@ -57,20 +57,20 @@ def _decide_worker_clean_up(job: ObservedJob, has_ended: bool) -> CleanUp:
         f"cleanUpWorkers is {'true' if deletes_workers else 'false'}{'' if path else ', the default'}",
     )
     if not has_ended:
-        return CleanUp((), _build_pending_decision(why, behavior, path))
+        return CleanUpResult((), _build_pending_decision(why, behavior, path))
     workers = [one for one in job.replicas if one.type not in job.rules.leader and one.phase != "Deleted"]
     return _build_clean_up(job, workers if deletes_workers else [], why, behavior, path)
 
 
-def _build_pending_decision(explanation: str, behavior: Behavior, path: Path) -> Decision:
-    return Decision(
+def _build_pending_decision(explanation: str, behavior: Behavior, path: Path) -> ControllerDecision:
+    return ControllerDecision(
         "clean-up", f"nothing is deleted, for the job has not ended; {explanation}", behavior, (), path
     )
 
 
 def _build_clean_up(
     job: ObservedJob, deleted: Sequence[ObservedReplica], explanation: str, behavior: Behavior, path: Path
-) -> CleanUp:
+) -> CleanUpResult:
     names = {one.name for one in deleted}
     remaining = [one for one in job.replicas if one.phase in UNFINISHED_PHASES and one.name not in names]
     if deleted:
@@ -82,4 +82,4 @@ def _build_clean_up(
             f"; {format_replicas(remaining)}"
             f" {select_plural(remaining, 'stays with what it holds', 'stay with what they hold')}"
         )
-    return CleanUp(tuple(deleted), Decision("clean-up", text, behavior, tuple(deleted), path))
+    return CleanUpResult(tuple(deleted), ControllerDecision("clean-up", text, behavior, tuple(deleted), path))

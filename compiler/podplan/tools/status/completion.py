@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.findings import Path
-from podplan.tools.status.observed_job import Decision, ObservedJob, find_leader, get_at
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, find_leader, get_at
 from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
 from podplan.tools.status.replicas import ObservedReplica, describe_end
 from podplan.tools.status.success_rules import SucceededByName, decide_by_rules
@@ -33,7 +33,7 @@ def _find_deadline_path(job: ObservedJob) -> Path:
 def _fail_by_deadline(job: ObservedJob) -> JobOutcome:
     path = _find_deadline_path(job)
     why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {get_at(job.cr, path)}"
-    decision = Decision("failure", f"the job fails: {why}", job.rules.behaviors.deadline, (), path)
+    decision = ControllerDecision("failure", f"the job fails: {why}", job.rules.behaviors.deadline, (), path)
     return build_failure(job, why, decision, job.rules.behaviors.deadline_message)
 
 
@@ -41,13 +41,13 @@ def _decide_by_leader(job: ObservedJob, succeeded_by_name: SucceededByName) -> J
     behavior, leading_replica = job.rules.outcome_behavior, find_leader(job)
     if leading_replica is None:
         return build_undecided(
-            job, Decision("success", "nothing decides: the job has no replica that does", behavior)
+            job, ControllerDecision("success", "nothing decides: the job has no replica that does", behavior)
         )
     if leading_replica.name not in succeeded_by_name:
         text = (
             f"not decided yet: {leading_replica.short_name} decides, and {_describe_state(leading_replica)}"
         )
-        return build_undecided(job, Decision("success", text, behavior, (leading_replica,)))
+        return build_undecided(job, ControllerDecision("success", text, behavior, (leading_replica,)))
     if succeeded_by_name[leading_replica.name]:
         log_note = (
             "; whether the training succeeded, only its log tells" if job.rules.finished_message else ""
@@ -56,10 +56,10 @@ def _decide_by_leader(job: ObservedJob, succeeded_by_name: SucceededByName) -> J
         return build_success(
             job,
             f"{leading_replica.short_name} has completed{log_note}",
-            Decision("success", text, behavior, (leading_replica,)),
+            ControllerDecision("success", text, behavior, (leading_replica,)),
         )
     end_text = describe_end(leading_replica)
-    decision = Decision(
+    decision = ControllerDecision(
         "failure",
         f"the job fails with {leading_replica.short_name}, which {end_text}",
         behavior,

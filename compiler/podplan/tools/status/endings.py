@@ -12,7 +12,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.tools.status.conditions import Condition
 from podplan.tools.status.observed_job import (
-    Decision,
+    ControllerDecision,
     ObservedJob,
     count_past_restarts,
     find_spec_paths,
@@ -37,13 +37,13 @@ class FailedPod(NamedTuple):
 class Ending(NamedTuple):
     """How a job ends: the phase, the message of the condition, and the decision.
 
-    Without ``has_run`` it ends before the controller reports that it runs. ``is_final_code`` is true of the
-    end by an exit code after which ExitCode creates no Pod again.
+    Without ``has_run`` it ends before the controller reports that it runs. ``is_final_code`` is true for
+    an end by an exit code that ExitCode does not restart.
     """
 
     phase: str
     message: str
-    decision: Decision
+    decision: ControllerDecision
     has_run: bool = True
     is_final_code: bool = False
 
@@ -84,7 +84,7 @@ def _decide_failed_pod(job: ObservedJob, replica: ObservedReplica) -> FailedPod:
     written = get_at(job.cr, path)
     policy = written if isinstance(written, str) else rules.default_restart_policy
     action = rules.failed_pods.get(policy, "fail")
-    code = replica.exit_code  # without one the operator takes a number above all codes
+    code = replica.exit_code  # without one the operator uses a number above all codes
     is_final = policy == "ExitCode" and code is not None and code < rules.first_retried_code
     if is_final:
         action = "fail"
@@ -92,11 +92,11 @@ def _decide_failed_pod(job: ObservedJob, replica: ObservedReplica) -> FailedPod:
 
 
 def _find_limit(job: ObservedJob) -> Ending | None:
-    """The end of a job that is too old or was restarted too often."""
+    """Return the end of a job that exceeds its deadline or its number of restarts."""
     behaviors, limit = job.ending_rules.behaviors, _get_policy(job, "backoffLimit")
     if isinstance(limit, int) and (cause := _find_retries(job, limit)) is not None:
         reason, replicas = cause
-        decision = Decision(
+        decision = ControllerDecision(
             "failure",
             f"the job fails: {reason}",
             behaviors.retries,
@@ -107,7 +107,7 @@ def _find_limit(job: ObservedJob) -> Ending | None:
     deadline = _get_policy(job, "activeDeadlineSeconds")
     if isinstance(deadline, int) and job.elapsed is not None and job.elapsed >= deadline:
         text = f"the job fails: it ran for {job.elapsed} s, and activeDeadlineSeconds is {deadline}"
-        decision = Decision(
+        decision = ControllerDecision(
             "failure", text, behaviors.deadline, (), _policy_path(job, "activeDeadlineSeconds")
         )
         return Ending("Failed", _format_message(job, "deadline"), decision)
@@ -149,7 +149,7 @@ def _find_success(job: ObservedJob) -> Ending | None:
         behaviors = job.ending_rules.behaviors
         is_main = type_.lower() in {name.lower() for name in job.ending_rules.main_types}
         behavior = (behaviors.empty_main if is_main else behaviors.empty_workers) or behaviors.success
-        decision = Decision("success", text, behavior, (), path)
+        decision = ControllerDecision("success", text, behavior, (), path)
         return Ending("Succeeded", _format_message(job, "succeeded"), decision, has_run=False)
     succeeded = [one for one in deciding if one.phase == "Succeeded"]
     if not succeeded or (len(succeeded) < len(deciding) and not is_one_enough):
@@ -157,14 +157,14 @@ def _find_success(job: ObservedJob) -> Ending | None:
     text = (
         f"the job succeeds: {format_replicas(succeeded)} {select_plural(succeeded, 'has', 'have')} completed"
     )
-    decision = Decision("success", text, job.ending_rules.behaviors.success, tuple(succeeded))
+    decision = ControllerDecision("success", text, job.ending_rules.behaviors.success, tuple(succeeded))
     return Ending("Succeeded", _format_message(job, "succeeded"), decision)
 
 
 def _find_type_without_replicas(
     job: ObservedJob, deciding: Sequence[ObservedReplica]
 ) -> tuple[str, Path] | None:
-    """Return a type that decides and has ``replicas: 0``, for which a Pod is created all the same."""
+    """Return a deciding type with ``replicas: 0``, for which the operator creates a Pod nevertheless."""
     spec_paths = find_spec_paths(job)
     for type_ in dict.fromkeys(one.type for one in deciding):
         path = (*spec_paths.get(type_, ()), "replicas")
@@ -189,14 +189,14 @@ def _find_failure(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> Ending 
     name = "failing" if first.policy == "ExitCode" else "failed"
     text = f"the job fails with {first.replica.short_name}, which {describe_end(first.replica)}"
     replicas = tuple(one.replica for one in same)
-    decision = Decision("failure", text, rules.behaviors.failure, replicas, first.path)
+    decision = ControllerDecision("failure", text, rules.behaviors.failure, replicas, first.path)
     message = _format_message(job, name, first.replica.type, len(same))
     return Ending("Failed", message, decision, is_final_code=name == "failing")
 
 
 def _explain_failed_pods(
     job: ObservedJob, failed_pods: Sequence[FailedPod], has_ended: bool
-) -> list[Decision]:
+) -> list[ControllerDecision]:
     decisions = []
     for failed in failed_pods:
         effect = {
@@ -208,7 +208,7 @@ def _explain_failed_pods(
         reason = f"the policy is {failed.policy}{'' if failed.path else ', the default'}"
         text = f"{failed.replica.short_name} {describe_end(failed.replica)} and {effect}: {reason}"
         behavior = job.ending_rules.behaviors.restarts
-        decisions.append(Decision("restart", text, behavior, (failed.replica,), failed.path))
+        decisions.append(ControllerDecision("restart", text, behavior, (failed.replica,), failed.path))
     return decisions
 
 
@@ -252,10 +252,10 @@ def _finish(job: ObservedJob, ending: Ending, failed_pods: Sequence[FailedPod]) 
 
 def _decide_clean_up(
     job: ObservedJob, removed: Collection[str], is_timeless: bool
-) -> tuple[list[ObservedReplica], list[Decision]]:
-    """Return the replicas that the end of a job deletes beside those already ``removed``, and why.
+) -> tuple[list[ObservedReplica], list[ControllerDecision]]:
+    """Return the replicas that the end of a job deletes in addition to ``removed``, and why.
 
-    ``is_timeless`` is true of an end of which the controller does not keep the time.
+    ``is_timeless`` is true for an end whose time the controller does not store.
     """
     behaviors, path = job.ending_rules.behaviors, _policy_path(job, "cleanPodPolicy")
     clean_up = job.kind_spec.clean_up
@@ -282,7 +282,7 @@ def _decide_clean_up(
             f"{select_plural(staying, 'stays with what it holds', 'stay with what they hold')}"
         )
     decisions = [
-        Decision("clean-up", text, behaviors.clean_up, tuple(deleted), path),
+        ControllerDecision("clean-up", text, behaviors.clean_up, tuple(deleted), path),
     ]
     seconds = _get_policy(job, "ttlSecondsAfterFinished")
     if isinstance(seconds, int):
@@ -293,7 +293,7 @@ def _decide_clean_up(
             text = "the job itself is never deleted: it has no completionTime"
             behavior = behaviors.no_end_time
         decisions.append(
-            Decision("clean-up", text, behavior, (), _policy_path(job, "ttlSecondsAfterFinished"))
+            ControllerDecision("clean-up", text, behavior, (), _policy_path(job, "ttlSecondsAfterFinished"))
         )
     return deleted, decisions
 
@@ -337,7 +337,7 @@ def _go_on(job: ObservedJob, failed_pods: Sequence[FailedPod]) -> StatusResult:
         restarts[failed.replica.type] += failed.replica.name in created_again
     decisions = (
         *_explain_failed_pods(job, failed_pods, False),
-        Decision("success", text, job.ending_rules.behaviors.success, tuple(awaited)),
+        ControllerDecision("success", text, job.ending_rules.behaviors.success, tuple(awaited)),
     )
     return StatusResult(
         job,
@@ -374,7 +374,7 @@ def _suspend(job: ObservedJob) -> StatusResult:
         if existing
         else "no Pods are made"
     )
-    decision = Decision(
+    decision = ControllerDecision(
         "pause",
         f"{text}: the job is suspended",
         rules.behaviors.suspend,

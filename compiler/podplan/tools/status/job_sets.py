@@ -13,7 +13,7 @@ from podplan.kinds.status_rules import JobBehaviors, JobSetBehaviors, JobsRules
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text, get_texts
 from podplan.tools.status.conditions import Condition
 from podplan.tools.status.jobs import JobEnd, JobView, decide_job
-from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts, get_at
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, count_past_restarts, get_at
 from podplan.tools.status.replicas import ObservedReplica, format_replicas, select_plural
 from podplan.tools.status.result import ReplicaTransition, StatusResult
 
@@ -22,12 +22,12 @@ _RESTARTS = ("RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts")
 
 
 class SetEnd(NamedTuple):
-    """What becomes of a set of Jobs: ``phase`` is Running, Succeeded, Failed or Restarting."""
+    """The state of a set of Jobs: ``phase`` is Running, Succeeded, Failed or Restarting."""
 
     phase: str
     reason: str = ""
     message: str = ""
-    decision: Decision | None = None
+    decision: ControllerDecision | None = None
 
 
 def reconcile_by_jobs(job: ObservedJob, rules: JobsRules) -> StatusResult:
@@ -42,7 +42,7 @@ def reconcile_by_jobs(job: ObservedJob, rules: JobsRules) -> StatusResult:
 
 
 def list_jobs(job: ObservedJob, elapsed: int | None) -> list[JobView]:
-    """The Jobs of a job in their order; the CR itself, if it is one."""
+    """Return the Jobs of a job in their order; the CR itself, if it is one."""
     namespace = get_text(get_mapping(job.cr, "metadata"), "namespace") or "default"
     replicas_by_job: dict[str, list[ObservedReplica]] = {}
     for replica in job.replicas:
@@ -70,7 +70,7 @@ def list_jobs(job: ObservedJob, elapsed: int | None) -> list[JobView]:
 
 
 def _report_job(job: ObservedJob, rules: JobsRules, ends: Sequence[JobEnd]) -> StatusResult:
-    """The status of a Job."""
+    """Return the status of a Job."""
     if not ends:
         return StatusResult(job, "Running", rules.job.conditions, "it has no Pods", (), (), (), {}, {})
     (end,) = ends
@@ -155,7 +155,7 @@ def _report_job_set(
 
 
 def _find_policy(job: ObservedJob) -> Mapping[str, Any]:
-    """The spec of the set of Jobs: of the CR, else of the object that it is lowered to."""
+    """Return the spec of the set of Jobs: of the CR, else of its lowered object."""
     if get_at(job.cr, _REPLICATED_JOBS) is not None:
         return get_mapping(job.cr, "spec")
     specs = (get_mapping(group.doc.data, "spec") for group in job.groups)
@@ -163,7 +163,7 @@ def _find_policy(job: ObservedJob) -> Mapping[str, Any]:
 
 
 def _find_path(job: ObservedJob, field: str) -> Path:
-    """The path of a field of the set in the CR, () if it is not there."""
+    """Return the path of a field of the set in the CR, () if it is not there."""
     return ("spec", field) if get_at(job.cr, ("spec", field)) is not None else ()
 
 
@@ -173,7 +173,7 @@ def _find_deadline(job: ObservedJob, rules: JobsRules, behaviors: JobSetBehavior
         return None
     text = f"the job fails: it ran for {job.elapsed} s, and activeDeadlineSeconds is {deadline}"
     path = _find_path(job, "activeDeadlineSeconds")
-    decision = Decision("failure", text, behaviors.deadline, (), path)
+    decision = ControllerDecision("failure", text, behaviors.deadline, (), path)
     return SetEnd("Failed", "DeadlineExceeded", behaviors.messages["DeadlineExceeded"], decision)
 
 
@@ -198,12 +198,12 @@ def _find_failure(job: ObservedJob, behaviors: JobSetBehaviors, ends: Sequence[J
         return _fail(behaviors, "ReachedMaxRestarts", text, cause, path)
     counted = f"restart {restarts + 1} of {most}" if action == _RESTARTS[0] else "which does not count"
     text = f"all Jobs are created again: the Job {cause.job.name} has failed; {counted}"
-    decision = Decision("restart", text, behaviors.failure, job.replicas, path)
+    decision = ControllerDecision("restart", text, behaviors.failure, job.replicas, path)
     return SetEnd("Restarting", decision=decision)
 
 
 def _match_rule(policy: Mapping[str, Any], failed: Sequence[JobEnd]) -> tuple[str, JobEnd]:
-    """What a failurePolicy does, by its first rule that a failed Job meets, and that Job."""
+    """Return the action of the first rule of a failurePolicy that matches a failed Job, and that Job."""
     for _, rule in get_entries(policy, "rules"):
         reasons = [text for _, text in get_texts(rule, "onJobFailureReasons")]
         targets = [text for _, text in get_texts(rule, "targetReplicatedJobs")]
@@ -214,7 +214,7 @@ def _match_rule(policy: Mapping[str, Any], failed: Sequence[JobEnd]) -> tuple[st
 
 
 def _fail(behaviors: JobSetBehaviors, reason: str, text: str, cause: JobEnd, path: Path) -> SetEnd:
-    decision = Decision("failure", text, behaviors.failure, cause.job.replicas, path)
+    decision = ControllerDecision("failure", text, behaviors.failure, cause.job.replicas, path)
     message = behaviors.messages[reason].replace("{job}", cause.job.name)
     return SetEnd("Failed", reason, message, decision)
 
@@ -230,18 +230,22 @@ def _find_success(job: ObservedJob, behaviors: JobSetBehaviors, ends: Sequence[J
     count = f"{len(complete)} of {len(deciding)} Jobs are" if len(deciding) > 1 else "its Job is"
     text = f"the job succeeds: {count} complete"
     replicas = tuple(replica for one in complete for replica in one.job.replicas)
-    decision = Decision("success", text, behaviors.success, replicas, _find_path(job, "successPolicy"))
+    decision = ControllerDecision(
+        "success", text, behaviors.success, replicas, _find_path(job, "successPolicy")
+    )
     return SetEnd("Succeeded", "AllJobsCompleted", behaviors.messages["AllJobsCompleted"], decision)
 
 
-def _explain_undecided(job: ObservedJob, behaviors: JobSetBehaviors, ends: Sequence[JobEnd]) -> Decision:
+def _explain_undecided(
+    job: ObservedJob, behaviors: JobSetBehaviors, ends: Sequence[JobEnd]
+) -> ControllerDecision:
     complete = sum(one.phase == "Complete" for one in ends)
     text = f"not decided yet: {complete} of {len(ends)} Jobs {'is' if complete == 1 else 'are'} complete"
-    return Decision("success", text, behaviors.success, (), _find_path(job, "successPolicy"))
+    return ControllerDecision("success", text, behaviors.success, (), _find_path(job, "successPolicy"))
 
 
 def _list_waiting(job: ObservedJob, ends: Sequence[JobEnd]) -> dict[str, str]:
-    """The replicated jobs that do not exist yet, and what they wait for."""
+    """Return the replicated jobs that do not exist yet, and what they wait for."""
     waiting: dict[str, str] = {}
     for _, replicated in get_entries(_find_policy(job), "replicatedJobs"):
         for _, dependency in get_entries(replicated, "dependsOn"):
@@ -269,19 +273,19 @@ def _is_in_order(job: ObservedJob) -> bool:
 
 def _explain_order(
     job: ObservedJob, behaviors: JobSetBehaviors, waiting: Mapping[str, str]
-) -> Iterable[Decision]:
+) -> Iterable[ControllerDecision]:
     for type_, condition in waiting.items():
         replicas = tuple(one for one in job.replicas if one.type == type_)
         if not any(one.is_declared for one in replicas):
             verb = select_plural(replicas, "is", "are")
             text = f"{format_replicas(replicas)} {verb} created once {condition}"
-            yield Decision("create", text, behaviors.order, replicas)
+            yield ControllerDecision("create", text, behaviors.order, replicas)
 
 
 def _change_replica(
     replica: ObservedReplica, end: JobEnd, *, is_deleted: bool, is_gone: bool = False
 ) -> ReplicaTransition:
-    """A replica after its Job has ended (``is_deleted``), or the whole Job is deleted (``is_gone``)."""
+    """Return a replica after its Job has ended (``is_deleted``) or was deleted (``is_gone``)."""
     if replica.phase == "Deleted":
         return ReplicaTransition(replica, "Deleted" if is_deleted or is_gone else "Creating")
     if is_gone or (is_deleted and replica.phase not in ("Succeeded", "Failed")):
@@ -293,16 +297,16 @@ def _change_replica(
 
 def _explain_end(
     job: ObservedJob, behaviors: JobBehaviors | JobSetBehaviors, transitions: Sequence[ReplicaTransition]
-) -> Iterable[Decision]:
+) -> Iterable[ControllerDecision]:
     deleted = [one.observed for one in transitions if one.is_deleted]
     verb = select_plural(deleted, "is", "are")
     text = f"{format_replicas(deleted)} {verb} deleted" if deleted else "no Pod is deleted"
-    yield Decision("clean-up", text, behaviors.clean_up, tuple(deleted))
+    yield ControllerDecision("clean-up", text, behaviors.clean_up, tuple(deleted))
     seconds = get_at(_find_policy(job) or job.cr["spec"], ("ttlSecondsAfterFinished",))
     if isinstance(seconds, int):
         when = "at once" if seconds == 0 else f"{seconds} s after its end"
         what = "the job itself" if _find_path(job, "ttlSecondsAfterFinished") else "what it created"
-        yield Decision(
+        yield ControllerDecision(
             "clean-up",
             f"{what} is deleted {when}, with its Pods and their logs",
             behaviors.time_to_live,
@@ -319,7 +323,7 @@ def _build_conditions(rules: JobsRules, behaviors: JobSetBehaviors, ending: SetE
 
 
 def _build_order_conditions(behaviors: JobSetBehaviors, is_waiting: bool) -> tuple[Condition, ...]:
-    """The conditions of a set whose Jobs are created one after the other."""
+    """Build the conditions of a set whose Jobs are created one after the other."""
     values = [("StartupPolicyInProgress", is_waiting, "InOrderStartupPolicyInProgress")]
     if not is_waiting:
         values.append(("StartupPolicyCompleted", True, "InOrderStartupPolicyCompleted"))
@@ -332,7 +336,7 @@ def _build_order_conditions(behaviors: JobSetBehaviors, is_waiting: bool) -> tup
 def _build_status(
     job: ObservedJob, rules: JobsRules, ending: SetEnd, ends: Sequence[JobEnd], waiting: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The counts of Jobs by replicated job, as the controller reports them."""
+    """Build the counts of Jobs by replicated job, as the controller reports them."""
     statuses = []
     for type_ in dict.fromkeys(one.type for one in job.replicas):
         of_type = [one for one in ends if one.job.type == type_]
@@ -365,7 +369,7 @@ def _build_status(
 
 
 def _explain_phase(
-    transitions: Sequence[ReplicaTransition], ends: Sequence[JobEnd], decision: Decision | None
+    transitions: Sequence[ReplicaTransition], ends: Sequence[JobEnd], decision: ControllerDecision | None
 ) -> str:
     if decision is not None:
         return decision.text.removeprefix("the job ").partition(": ")[2] or decision.text
@@ -392,7 +396,7 @@ def _suspend(job: ObservedJob, rules: JobsRules) -> StatusResult:
     existing = tuple(one for one in job.replicas if one.phase not in ("Deleted", "Succeeded", "Failed"))
     verb = select_plural(existing, "is", "are")
     text = f"{format_replicas(existing)} {verb} deleted" if existing else "no Pods are made"
-    decision = Decision(
+    decision = ControllerDecision(
         "pause", f"{text}: the job is suspended", behaviors.suspend, existing, ("spec", "suspend")
     )
     reason, message = rules.suspended
@@ -416,7 +420,7 @@ def _suspend(job: ObservedJob, rules: JobsRules) -> StatusResult:
 
 
 def _build_suspended_status(job: ObservedJob, rules: JobsRules) -> dict[str, Any]:
-    """The counts of suspended Jobs; those that depend on others do not exist yet."""
+    """Build the counts of suspended Jobs; those that depend on others do not exist yet."""
     if rules.job_set is None:
         return {}
     later = _list_dependent(job)
@@ -436,7 +440,7 @@ def _build_suspended_status(job: ObservedJob, rules: JobsRules) -> dict[str, Any
 
 
 def _list_dependent(job: ObservedJob) -> set[str]:
-    """The replicated jobs that are created after others."""
+    """Return the replicated jobs that are created after others."""
     return {
         get_text(one, "name")
         for _, one in get_entries(_find_policy(job), "replicatedJobs")

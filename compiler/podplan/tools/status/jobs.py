@@ -1,4 +1,4 @@
-"""How a Job of Kubernetes ends by its Pods, and which Pods are created again.
+"""The end of a batch/v1 Job by its Pods, and the Pods that are re-created.
 
 Source: docs/evidence/jobset.md#end-of-a-job.
 """
@@ -11,7 +11,7 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.status_rules import JobBehaviors
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
-from podplan.tools.status.observed_job import Decision
+from podplan.tools.status.observed_job import ControllerDecision
 from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
 
 _DEFAULT_BACKOFF_LIMIT = 6
@@ -34,7 +34,7 @@ class JobView(NamedTuple):
     elapsed: int | None
 
     def find_path(self, field: str) -> Path:
-        """The path of a field of the Job; () for one that is not written, or not in the CR."""
+        """Return the path of a field of the Job; () if it is not stated, or not in the CR."""
         return (*self.path, field) if self.path and field in self.spec else ()
 
     @property
@@ -47,7 +47,7 @@ class JobView(NamedTuple):
 
 
 class JobEnd(NamedTuple):
-    """What becomes of a Job: ``phase`` is Active, Complete or Failed.
+    """The state of a Job: ``phase`` is Active, Complete or Failed.
 
     ``reason`` and ``message`` are those of its condition. ``failed`` is how many Pods count as failed,
     ``recreated`` are those that the controller replaces.
@@ -57,7 +57,7 @@ class JobEnd(NamedTuple):
     phase: str
     reason: str = ""
     message: str = ""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ControllerDecision, ...] = ()
     failed: int = 0
     recreated: frozenset[str] = frozenset()
 
@@ -68,20 +68,20 @@ class JobEnd(NamedTuple):
 
     @property
     def ready(self) -> bool:
-        """Whether as many Pods run or have succeeded as run at once."""
+        """Whether as many Pods run or have succeeded as run in parallel."""
         ready = sum(one.phase in ("Running", "Succeeded") for one in self.job.replicas)
         return ready >= min(self.job.parallelism, len(self.job.replicas))
 
 
 class _Rule(NamedTuple):
-    """What a podFailurePolicy does with a failed Pod, and the number of the rule."""
+    """The action of a podFailurePolicy for a failed Pod, and the number of the rule."""
 
     action: str
     number: int = 0
 
 
 def decide_job(job: JobView, behaviors: JobBehaviors) -> JobEnd:
-    """Decide how a Job ends, if it does, and which of its Pods are created again."""
+    """Decide how a Job ends, if it does, and which of its Pods are re-created."""
     failed = [one for one in job.replicas if one.phase == "Failed"]
     rules = {one.short_name: _match_rule(job, one) for one in failed}
     ending = (
@@ -124,7 +124,7 @@ def _end(
     elif reason == "DeadlineExceeded":
         behavior = behaviors.deadline
     path = job.find_path(field) if field else ()
-    decision = Decision(topic, f"the Job {job.name} {text}", behavior, tuple(replicas), path)
+    decision = ControllerDecision(topic, f"the Job {job.name} {text}", behavior, tuple(replicas), path)
     return JobEnd(job, phase, reason, _fill(behaviors.messages[reason], values), (decision,))
 
 
@@ -137,7 +137,7 @@ def _find_deadline(job: JobView, behaviors: JobBehaviors) -> JobEnd | None:
 
 
 def _match_rule(job: JobView, replica: ObservedReplica) -> _Rule:
-    """The first rule of the podFailurePolicy that a failed Pod meets."""
+    """Return the first rule of the podFailurePolicy that matches a failed Pod."""
     for index, rule in get_entries(get_mapping(job.spec, "podFailurePolicy"), "rules"):
         codes = get_mapping(rule, "onExitCodes")
         if codes and replica.exit_code is not None:
@@ -178,7 +178,7 @@ def _find_failing_rule(
 def _list_failed_indexes(
     job: JobView, failed: Sequence[ObservedReplica], rules: Mapping[str, _Rule]
 ) -> set[str]:
-    """The failed Pods whose index has failed for good."""
+    """Return the failed Pods whose index has failed finally."""
     limit = job.spec.get("backoffLimitPerIndex")
     return {
         one.short_name
@@ -246,7 +246,7 @@ def _find_success(job: JobView, behaviors: JobBehaviors) -> JobEnd | None:
 
 
 def _is_met(rule: Mapping[str, Any], succeeded: set[int]) -> bool:
-    """Whether indexes meet a rule of a successPolicy."""
+    """Whether indexes fulfil a rule of a successPolicy."""
     written, count = rule.get("succeededIndexes"), rule.get("succeededCount")
     wanted = _parse_indexes(written) if isinstance(written, str) else None
     present = succeeded if wanted is None else wanted & succeeded
@@ -256,7 +256,7 @@ def _is_met(rule: Mapping[str, Any], succeeded: set[int]) -> bool:
 
 
 def _parse_indexes(text: str) -> set[int]:
-    """The indexes of a text such as 0,2-4; none of one that is no such text."""
+    """Parse the indexes of a text such as 0,2-4; empty for another text."""
     indexes: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
@@ -271,21 +271,21 @@ def _explain_failed_pod(
     rules: Mapping[str, _Rule],
     is_recreated: bool,
     behaviors: JobBehaviors,
-) -> Decision:
+) -> ControllerDecision:
     action = rules[replica.short_name].action
     effect = "a new Pod takes its place" if is_recreated else "no new Pod takes its place"
     if action == "Ignore":
         effect += ", and the failure does not count"
     field = "podFailurePolicy" if action != "Count" else "backoffLimit"
     text = f"{replica.short_name} {describe_end(replica)}: {effect}"
-    return Decision("restart", text, behaviors.restarts, (replica,), job.find_path(field))
+    return ControllerDecision("restart", text, behaviors.restarts, (replica,), job.find_path(field))
 
 
-def _explain_undecided(job: JobView, behaviors: JobBehaviors) -> Decision:
+def _explain_undecided(job: JobView, behaviors: JobBehaviors) -> ControllerDecision:
     awaited = tuple(one for one in job.replicas if one.phase != "Succeeded")
     completions = job.spec.get("completions")
     more = ""
     if isinstance(completions, int) and completions > len(job.replicas):
         more = f" and {completions - len(job.replicas)} more Pods, which run later"
     text = f"not decided yet: the Job {job.name} waits for {format_replicas(awaited) or 'no Pod'}{more}"
-    return Decision("success", text, behaviors.success, awaited, job.find_path("completions"))
+    return ControllerDecision("success", text, behaviors.success, awaited, job.find_path("completions"))

@@ -64,9 +64,9 @@ def parse_pods(
 def _merge_tries(
     positions: Sequence[int], tries: Sequence[tuple[str, DeclaredState]]
 ) -> Iterator[DeclaredState]:
-    """Yield the states of replicas of a Job: failed Pods stay beside those that take their places.
+    """Yield the states of replicas of a Job: failed Pods remain next to their replacements.
 
-    Pods that have not failed count, the latest first; each other one was a restart.
+    The latest Pod that has not failed decides; each other one is a restart.
     """
     latest_first = sorted(tries, key=lambda one: one[0], reverse=True)
     ordered = [one for _, one in sorted(latest_first, key=lambda one: _TRY_ORDER.get(one[1].phase, 0))]
@@ -130,7 +130,7 @@ def _build_declared_state(
 
 
 def _find_waiting_reason(status: Mapping[str, Any]) -> str:
-    """Return why a container of a Pod waits, such as ImagePullBackOff; "" without a reason to look at."""
+    """Return why a container of a Pod waits, such as ImagePullBackOff; "" if the reason is normal."""
     for key in ("initContainerStatuses", "containerStatuses"):
         for _, one in get_entries(status, key):
             reason = get_text(get_mapping(get_mapping(one, "state"), "waiting"), "reason")

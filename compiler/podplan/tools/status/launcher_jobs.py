@@ -13,7 +13,7 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.tools.status.conditions import Condition
 from podplan.tools.status.job_sets import list_jobs
 from podplan.tools.status.jobs import JobEnd, decide_job
-from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts, get_at
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, count_past_restarts, get_at
 from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
 from podplan.tools.status.result import ReplicaTransition, StatusResult
 
@@ -90,7 +90,7 @@ def _decide(
     workers: Sequence[ObservedReplica],
     evicted: Sequence[ObservedReplica],
 ) -> tuple[str, Condition | None]:
-    """The phase of a job, and the condition that says so."""
+    """Return the phase of a job, and the condition that states it."""
     if evicted:
         values = {"count": str(len(evicted)), "total": str(len(workers))}
         message = _format(job, rules, "evicted", **values)
@@ -105,14 +105,14 @@ def _decide(
         if end.phase == "Failed":
             return "Failed", _build_failure(rules, end)
     launchers = [one for one in job.replicas if one.type == rules.launcher]
-    # The condition stays when a worker ends that has run with the others.
+    # The condition stays when a worker ends that has run together with the others.
     if any(one.phase == "Running" for one in launchers) and all(one.phase in _STARTED for one in workers):
         return "Running", _build_condition(job, rules, "Running", True, f"{job.cr['kind']}Running", "running")
     return "Created", None
 
 
 def _build_failure(rules: LauncherRules, end: JobEnd) -> Condition:
-    """The condition of a launcher that has failed, with the reason of its last Pod, which is often empty."""
+    """Build the condition of a failed launcher, with the reason of its last Pod, which is often empty."""
     reason, message = end.reason, end.message
     failed = [one for one in end.job.replicas if one.phase == "Failed"]
     if reason == "BackoffLimitExceeded" and failed:
@@ -142,35 +142,37 @@ def _change(
 
 def _explain_workers(
     rules: LauncherRules, workers: Sequence[ObservedReplica], evicted: Sequence[ObservedReplica]
-) -> list[Decision]:
+) -> list[ControllerDecision]:
     decisions = []
     failed = [one for one in workers if one.phase == "Failed" and one not in evicted]
     if failed:
         verb = select_plural(failed, "is", "are")
         what = describe_end(failed[0]) if len(failed) == 1 else "have failed"
         text = f"{format_replicas(failed)} {what} and {verb} not created again"
-        decisions.append(Decision("restart", text, rules.behaviors.restarts, tuple(failed)))
+        decisions.append(ControllerDecision("restart", text, rules.behaviors.restarts, tuple(failed)))
     if evicted:
         verb = select_plural(evicted, "was", "were")
         text = f"the job fails: {format_replicas(evicted)} {verb} evicted"
-        decisions.append(Decision("failure", text, rules.behaviors.failure, tuple(evicted)))
+        decisions.append(ControllerDecision("failure", text, rules.behaviors.failure, tuple(evicted)))
     return decisions
 
 
-def _explain_end(job: ObservedJob, rules: LauncherRules, deleted: list[ObservedReplica]) -> list[Decision]:
+def _explain_end(
+    job: ObservedJob, rules: LauncherRules, deleted: list[ObservedReplica]
+) -> list[ControllerDecision]:
     path = (*job.kind_spec.run_policy_path, "cleanPodPolicy")
     policy = _get_policy(job, "cleanPodPolicy")
     verb = select_plural(deleted, "is", "are")
     what = f"{format_replicas(deleted)} {verb} deleted" if deleted else "nothing is deleted"
     text = f"{what}: cleanPodPolicy is {policy or 'None, the default'}"
     clean_up = rules.behaviors.clean_up
-    decisions = [Decision("clean-up", text, clean_up, tuple(deleted), path if policy else ())]
+    decisions = [ControllerDecision("clean-up", text, clean_up, tuple(deleted), path if policy else ())]
     seconds = _get_policy(job, "ttlSecondsAfterFinished")
     if isinstance(seconds, int):
         when = "at once" if seconds == 0 else f"{seconds} s after its end"
         text = f"the Job of the launcher is deleted {when}, with its Pods and their logs"
         path = (*job.kind_spec.run_policy_path, "ttlSecondsAfterFinished")
-        decisions.append(Decision("clean-up", text, rules.behaviors.time_to_live, (), path))
+        decisions.append(ControllerDecision("clean-up", text, rules.behaviors.time_to_live, (), path))
     return decisions
 
 
@@ -191,7 +193,7 @@ def _explain_phase(
 def _count_replicas(
     rules: LauncherRules, ends: Sequence[JobEnd], workers: Sequence[ObservedReplica]
 ) -> dict[str, dict[str, int]]:
-    """The counts by replica type; of a launcher that has succeeded one, of workers by their phases."""
+    """Build the counts by replica type: 1 for a launcher that has succeeded, by phase for workers."""
     launcher = {"active": 0, "failed": sum(one.failed for one in ends), "succeeded": 0}
     for end in ends:
         running = sum(one.phase == "Running" for one in end.job.replicas)
@@ -215,7 +217,9 @@ def _suspend(job: ObservedJob, rules: LauncherRules) -> StatusResult:
     verb = select_plural(existing, "is", "are")
     text = f"{format_replicas(existing)} {verb} deleted" if existing else "no Pods are made"
     path = (*job.kind_spec.run_policy_path, "suspend")
-    decision = Decision("pause", f"{text}: the job is suspended", rules.behaviors.suspend, existing, path)
+    decision = ControllerDecision(
+        "pause", f"{text}: the job is suspended", rules.behaviors.suspend, existing, path
+    )
     return StatusResult(
         job,
         "Suspended",

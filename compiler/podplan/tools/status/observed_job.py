@@ -33,13 +33,13 @@ class ObservedJob(NamedTuple):
 
     @property
     def rules(self) -> StatusRules:
-        """The rules of a controller that reports phases."""
+        """Return the rules of a controller that reports phases."""
         assert isinstance(self.status_rules, StatusRules)
         return self.status_rules
 
     @property
     def ending_rules(self) -> EndingRules:
-        """The rules of a controller that reports conditions alone."""
+        """Return the rules of a controller that reports conditions only."""
         assert isinstance(self.status_rules, EndingRules)
         return self.status_rules
 
@@ -49,7 +49,7 @@ class ObservedJob(NamedTuple):
         return get_text(metadata, "name") or get_text(metadata, "generateName")
 
 
-class Decision(NamedTuple):
+class ControllerDecision(NamedTuple):
     """An action of the controller, or its absence: a sentence without a full stop, and the reason.
 
     ``topic`` is restart, success, failure, clean-up, pause or create. ``path`` is the field of the CR that it

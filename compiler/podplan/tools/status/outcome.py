@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
-from podplan.tools.status.observed_job import Decision, ObservedJob
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob
 from podplan.tools.status.replicas import ObservedReplica
 
 
@@ -18,18 +18,18 @@ class JobOutcome(NamedTuple):
 
     phase: str
     explanation: str
-    decision: Decision
+    decision: ControllerDecision
     message_behavior: Behavior
     message: str = ""
     mentions_restarts: bool = True
 
 
-def build_undecided(job: ObservedJob, decision: Decision) -> JobOutcome:
+def build_undecided(job: ObservedJob, decision: ControllerDecision) -> JobOutcome:
     """Build the outcome of a job that continues."""
     return JobOutcome("", "", decision, job.rules.behaviors.still_running_message)
 
 
-def build_success(job: ObservedJob, explanation: str, decision: Decision) -> JobOutcome:
+def build_success(job: ObservedJob, explanation: str, decision: ControllerDecision) -> JobOutcome:
     """Build the outcome of a job that has succeeded, with the reason ``explanation``."""
     behavior = job.options.resolve_behavior(job.rules.behaviors.succeeded_message)
     return JobOutcome("Succeeded", explanation, decision, behavior, format_message(behavior, job))
@@ -38,7 +38,7 @@ def build_success(job: ObservedJob, explanation: str, decision: Decision) -> Job
 def build_failure(
     job: ObservedJob,
     explanation: str,
-    decision: Decision,
+    decision: ControllerDecision,
     message_behavior: Behavior,
     *,
     replica: ObservedReplica | None = None,

@@ -1,4 +1,4 @@
-"""The status of a job that ends with the one Job of Kubernetes that its controller creates."""
+"""The status of a job that ends with the only batch/v1 Job that its controller creates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from podplan.kinds.status_rules import OwnedJobRules
 from podplan.tools.status.job_sets import list_jobs
 from podplan.tools.status.jobs import JobEnd, decide_job
-from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts, get_at
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, count_past_restarts, get_at
 from podplan.tools.status.replicas import ObservedReplica, describe_end
 from podplan.tools.status.result import ReplicaTransition, StatusResult
 
@@ -47,7 +47,7 @@ def reconcile_by_owned_job(job: ObservedJob, rules: OwnedJobRules) -> StatusResu
 
 
 def _change(replica: ObservedReplica, end: JobEnd | None) -> ReplicaTransition:
-    """A replica after the Job controller has acted: Pods that run when the Job ends are deleted."""
+    """Return a replica after the Job controller has acted: Pods that run when the Job ends are deleted."""
     if end is not None and end.phase != "Active" and replica.phase in ("Running", "Pending", "Creating"):
         return ReplicaTransition(replica, "Deleted", is_deleted=True)
     if end is not None and replica.short_name in end.recreated:
@@ -56,19 +56,19 @@ def _change(replica: ObservedReplica, end: JobEnd | None) -> ReplicaTransition:
     return ReplicaTransition(replica, "Creating" if is_created else replica.phase)
 
 
-def _explain_clean_up(job: ObservedJob, rules: OwnedJobRules) -> Iterator[Decision]:
+def _explain_clean_up(job: ObservedJob, rules: OwnedJobRules) -> Iterator[ControllerDecision]:
     written = get_at(job.cr, rules.clean_up_path)
     field = rules.clean_up_path[-1]
     value = "true" if written is True else "false" if written is False else "false, the default"
     text = f"the {rules.other} {'is deleted' if written is True else 'stays'}: {field} is {value}"
     path = rules.clean_up_path if written is not None else ()
-    yield Decision("clean-up", text, rules.clean_up, (), path)
+    yield ControllerDecision("clean-up", text, rules.clean_up, (), path)
     seconds = get_at(job.cr, (*rules.job_path, "ttlSecondsAfterFinished"))
     if isinstance(seconds, int):
         when = "at once" if seconds == 0 else f"{seconds} s after its end"
         text = f"the Job is deleted {when}, with its Pods and their logs"
         path = (*rules.job_path, "ttlSecondsAfterFinished")
-        yield Decision("clean-up", text, rules.job.time_to_live, (), path)
+        yield ControllerDecision("clean-up", text, rules.job.time_to_live, (), path)
 
 
 def _explain_phase(job: ObservedJob, end: JobEnd | None, transitions: tuple[ReplicaTransition, ...]) -> str:

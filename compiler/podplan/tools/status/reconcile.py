@@ -13,7 +13,7 @@ from podplan.tools.status.conditions import build_conditions
 from podplan.tools.status.endings import reconcile_by_endings
 from podplan.tools.status.job_sets import reconcile_by_jobs
 from podplan.tools.status.launcher_jobs import reconcile_by_launcher
-from podplan.tools.status.observed_job import Decision, ObservedJob, count_past_restarts
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob, count_past_restarts
 from podplan.tools.status.outcome import JobOutcome, build_undecided
 from podplan.tools.status.owned_jobs import reconcile_by_owned_job
 from podplan.tools.status.phase import determine_phase, find_pause_path, is_paused
@@ -81,7 +81,7 @@ def _reconcile(job: ObservedJob) -> StatusResult:
 
 
 def _finish_job(
-    job: ObservedJob, result: JobOutcome, earlier_decisions: tuple[Decision, ...], explanation: str
+    job: ObservedJob, result: JobOutcome, earlier_decisions: tuple[ControllerDecision, ...], explanation: str
 ) -> StatusResult:
     """Return the result of a job that has ended: nothing is restarted, and Pods are cleaned up."""
     clean_up = decide_clean_up(job, True)
@@ -109,7 +109,7 @@ def _pause_job(job: ObservedJob) -> StatusResult:
         else "no Pods are made"
     )
     behavior, path = job.rules.behaviors.pause, find_pause_path(job)
-    decision = Decision("pause", f"{deletion_text}: the job is paused", behavior, existing, path)
+    decision = ControllerDecision("pause", f"{deletion_text}: the job is paused", behavior, existing, path)
     return StatusResult(
         job,
         "Paused",
@@ -140,14 +140,16 @@ def _build_active(replica: ObservedReplica, restarted_names: Collection[str]) ->
     )
 
 
-def _build_create_decision(job: ObservedJob, deleted_replicas: list[ObservedReplica]) -> list[Decision]:
+def _build_create_decision(
+    job: ObservedJob, deleted_replicas: list[ObservedReplica]
+) -> list[ControllerDecision]:
     if not deleted_replicas:
         return []
     text = (
         f"{format_replicas(deleted_replicas)} {select_plural(deleted_replicas, 'is', 'are')} gone, and"
         " created anew; that is not counted as a restart"
     )
-    return [Decision("create", text, job.rules.behaviors.deleted_replica, tuple(deleted_replicas))]
+    return [ControllerDecision("create", text, job.rules.behaviors.deleted_replica, tuple(deleted_replicas))]
 
 
 def _count_restarts(job: ObservedJob, restarted_names: Collection[str]) -> dict[str, int]:

@@ -21,6 +21,8 @@ class ReplicaNames(NamedTuple):
     Pods of a Job may be alike. ``job_prefix_pattern`` matches the prefix of Pod names with any name suffix.
     """
 
+    job: str
+
     pods: Mapping[str, int]
     generated: Mapping[str, Sequence[int]]
     short: Mapping[str, int]
@@ -37,6 +39,7 @@ def index_replica_names(job: str, replicas: Sequence[ObservedReplica]) -> Replic
         if replica.job_name:
             generated.setdefault(replica.name, []).append(position)
     return ReplicaNames(
+        job,
         {one.name: position for position, one in enumerate(replicas)},
         generated,
         {one.short_name: position for position, one in enumerate(replicas)},
@@ -63,6 +66,8 @@ def find_generated(replica_names: ReplicaNames, name: str) -> Sequence[int]:
 
 def find_positions(replica_names: ReplicaNames, name: str) -> list[int] | None:
     """Return the positions of the replicas that a name means, or None."""
+    if positions := _find_lowered(replica_names, name):
+        return [*positions]
     found_position = find_pod_position(replica_names, name)
     if found_position is None:
         found_position = replica_names.short.get(name)
@@ -70,17 +75,28 @@ def find_positions(replica_names: ReplicaNames, name: str) -> list[int] | None:
         return [found_position]
     if name in replica_names.types:
         return list(replica_names.types[name])
+    if positions := _find_lowered(replica_names, f"{replica_names.job}-{name}"):
+        return [*positions]
     index_range = _INDEX_RANGE.fullmatch(name)
     if index_range is None or not 0 <= int(index_range[3]) - int(index_range[2]) < len(replica_names.pods):
         return None
-    positions = [
-        find_pod_position(replica_names, one) if one in replica_names.pods else replica_names.short.get(one)
-        for one in (
-            f"{index_range[1]}{index}" for index in range(int(index_range[2]), int(index_range[3]) + 1)
-        )
-    ]
-    inside = [position for position in positions if position is not None]
-    return inside if len(inside) == len(positions) else None
+    indexes = range(int(index_range[2]), int(index_range[3]) + 1)
+    found = [_find_in_range(replica_names, f"{index_range[1]}{index}") for index in indexes]
+    return [position for positions in found for position in positions] if all(found) else None
+
+
+def _find_in_range(replica_names: ReplicaNames, name: str) -> Sequence[int]:
+    """Return the positions of a name that a range such as worker-{0..3} has."""
+    for known_names in (replica_names.pods, replica_names.short):
+        if name in known_names:
+            return [known_names[name]]
+    return _find_lowered(replica_names, name) or _find_lowered(replica_names, f"{replica_names.job}-{name}")
+
+
+def _find_lowered(replica_names: ReplicaNames, name: str) -> Sequence[int]:
+    """Return the positions of the Pods of a Job that have this name before the random characters, as
+    ``podplan lower`` prints it."""
+    return replica_names.generated.get(f"{name}-", ())
 
 
 def explain_unknown_name(replica_names: ReplicaNames, name: str) -> str:

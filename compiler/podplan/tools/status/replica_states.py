@@ -89,7 +89,7 @@ def _require_single_state(
             if (position, declared.is_exact) in location_by_state:
                 other_location = location_by_state[position, declared.is_exact]
                 raise UsageError(
-                    f"{declared.location}: {replicas[position].short_name} is told of twice, also at"
+                    f"{declared.location}: {replicas[position].short_name} is declared twice, also at"
                     f" {other_location}"
                 )
             location_by_state[position, declared.is_exact] = declared.location

@@ -14,7 +14,7 @@ from podplan.core.provenance import Behavior
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_number
 from podplan.tools.status.observed_job import (
-    Decision,
+    ControllerDecision,
     ObservedJob,
     count_past_restarts,
     find_spec_paths,
@@ -152,13 +152,15 @@ def _count_shared_restarts(job: ObservedJob, past_restarts: dict[str, int]) -> i
     )
 
 
-def build_restart_decisions(job: ObservedJob, ended_replicas: list[EndedReplica]) -> Iterator[Decision]:
+def build_restart_decisions(
+    job: ObservedJob, ended_replicas: list[EndedReplica]
+) -> Iterator[ControllerDecision]:
     """Yield a decision for each run of replicas with the same result."""
     for _, similar in groupby(ended_replicas, key=_group_key):
         run = list(similar)
         run_replicas = tuple(one.replica for one in run)
         behavior, path = _find_reason(job, run[0])
-        yield Decision("restart", _format_sentence(run), behavior, run_replicas, path)
+        yield ControllerDecision("restart", _format_sentence(run), behavior, run_replicas, path)
 
 
 def _find_reason(job: ObservedJob, ended_replica: EndedReplica) -> tuple[Behavior, Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any, NamedTuple
 from podplan.tools.status.conditions import Condition
-from podplan.tools.status.observed_job import Decision, ObservedJob
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob
 from podplan.tools.status.replicas import REPLICA_PHASES, ObservedReplica
 
 
@@ -32,13 +32,13 @@ class StatusResult(NamedTuple):
     headline: str
     replicas: tuple[ReplicaTransition, ...]
     conditions: tuple[Condition, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[ControllerDecision, ...]
     restarts: dict[str, int]
     reported: dict[str, Any] | None = None
 
     @property
     def by_type(self) -> dict[str, list[ReplicaTransition]]:
-        """The replicas of each type."""
+        """Group the replicas by type."""
         transitions_by_type: dict[str, list[ReplicaTransition]] = {type_: [] for type_ in self.restarts}
         for transition in self.replicas:
             transitions_by_type[transition.observed.type].append(transition)

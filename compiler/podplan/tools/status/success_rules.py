@@ -12,7 +12,7 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Behavior
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
-from podplan.tools.status.observed_job import Decision, ObservedJob
+from podplan.tools.status.observed_job import ControllerDecision, ObservedJob
 from podplan.tools.status.outcome import JobOutcome, build_failure, build_success, build_undecided
 from podplan.tools.status.replicas import ObservedReplica, describe_end, format_replicas, select_plural
 
@@ -105,7 +105,9 @@ def _build_rule_success(
     )
     rule_text = "one of its successRules" if path else "all replicas, for it has no successRules"
     text = f"the job succeeds by {rule_text}: {explanation}"
-    return build_success(job, explanation, Decision("success", text, behavior, tuple(listed_replicas), path))
+    return build_success(
+        job, explanation, ControllerDecision("success", text, behavior, tuple(listed_replicas), path)
+    )
 
 
 def _build_rule_failure(
@@ -116,7 +118,9 @@ def _build_rule_failure(
         f" {describe_end(listed_replicas[0]) if len(listed_replicas) == 1 else 'have failed'}"
     )
     text = f"the job fails by one of its failureRules: {explanation}"
-    decision = Decision("failure", text, job.rules.behaviors.failure_rules, tuple(listed_replicas), path)
+    decision = ControllerDecision(
+        "failure", text, job.rules.behaviors.failure_rules, tuple(listed_replicas), path
+    )
     rule_json = json.dumps(_list_ranks(rule), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     return build_failure(job, explanation, decision, job.rules.behaviors.failed_rule_message, rule=rule_json)
 
@@ -132,7 +136,7 @@ def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> Jo
         f"{format_replicas(blocking)} {select_plural(blocking, 'has', 'have')} failed for good, and"
         f" {consequence}"
     )
-    decision = Decision("failure", f"the job fails: {explanation}", behavior, blocking)
+    decision = ControllerDecision("failure", f"the job fails: {explanation}", behavior, blocking)
     return build_failure(job, explanation, decision, job.rules.behaviors.out_of_reach_message)._replace(
         mentions_restarts=False
     )
@@ -140,11 +144,11 @@ def _build_unreachable(job: ObservedJob, names: set[str], has_rules: bool) -> Jo
 
 def _explain_undecided(
     job: ObservedJob, successes: Sequence[RuleEntry], failures: bool, replica_by_position: ReplicaByPosition
-) -> Decision:
+) -> ControllerDecision:
     """Explain why no rule decides."""
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
-        return Decision("success", text, job.rules.behaviors.success_without_rules)
+        return ControllerDecision("success", text, job.rules.behaviors.success_without_rules)
     missing_positions = [
         [place for place in _list_positions(rule) if place not in replica_by_position]
         for _, rule in successes
@@ -155,9 +159,9 @@ def _explain_undecided(
             "the job never succeeds: each of its successRules lists a replica that it lacks"
             f" ({position_text})"
         )
-        return Decision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])
+        return ControllerDecision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])
     awaited = _list_replicas(successes[0][1], replica_by_position)
     first = f" (the first lists {format_replicas(awaited)})" if awaited else ""
     failure_note = ", and none of the failureRules" if failures else ""
     text = f"not decided yet: none of the successRules is fulfilled{first}{failure_note}"
-    return Decision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])
+    return ControllerDecision("success", text, job.rules.behaviors.success_rules, (), successes[0][0])

@@ -21,7 +21,6 @@ MAX_FILTERS = 1_000  # git handles settings in quadratic time
 SAFE_OPTIONS = (
     "--no-pager",
     "--no-replace-objects",
-    "--literal-pathspecs",
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -35,6 +34,7 @@ SAFE_OPTIONS = (
     "-c",
     "submodule.recurse=false",
 )
+TAKES_NO_PATHSPECS = "check-ignore"  # takes paths, and refuses --literal-pathspecs
 SAFE_ENVIRONMENT = {
     "LC_ALL": "C",
     "LANGUAGE": "C",
@@ -100,7 +100,8 @@ def _run_command(
     output_file: IO[bytes] | None,
 ) -> bytes:
     ceiling = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(root))}
-    command = ["git", "-C", root, "--work-tree=.", *SAFE_OPTIONS, *arguments]
+    pathspecs = () if arguments[0] == TAKES_NO_PATHSPECS else ("--literal-pathspecs",)
+    command = ["git", "-C", root, "--work-tree=.", *SAFE_OPTIONS, *pathspecs, *arguments]
     try:
         process = subprocess.run(
             command,
@@ -113,7 +114,7 @@ def _run_command(
         )
     except FileNotFoundError:
         raise UsageError(
-            "git is not installed, and what is in a repository or its history cannot be told without it;"
+            "git is not installed, and the files and the history of a repository cannot be read without it;"
             " install git, or compare two folders"
         ) from None
     except OSError as error:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.batch.compile import PRIORITY_REMEDY, build_job_fields
+from podplan.kinds.batch.compile import build_job_fields
 from podplan.kinds.batch.torchrun import uses_torchrun
 from podplan.kinds.common.behaviors import INDEXED, TORCHRUN_OPTIONS
 from podplan.kinds.common.lifecycle import (
     build_deadline,
     build_suspend,
-    reject_priority,
     reject_start_modes,
 )
 from podplan.kinds.common.merge import drop_absent
@@ -25,7 +24,6 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     spec = profile.get("spec")
     diagnostics = [
         *reject_start_modes(spec),
-        *reject_priority(spec, PRIORITY_REMEDY),
         *reject_roles(spec, "write what its Pods need into spec"),
     ]
     absent_entry = spec.get("roles", len(spec.get("roles").entries()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.batch.validation import validate_job
-from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
+from podplan.kinds.spec import KindSpec, QueueIntegration
 
 if TYPE_CHECKING:
     from podplan.kinds.change_effects import ChangeRules
@@ -55,7 +55,7 @@ SPEC = KindSpec(
     profile_fields=frozenset(("launcher", "processes", "torchrun", "restart", "deadline", "retries")),
     # Several Pods under torchrun need a headless Service, which is not part of a Job.
     starter_fields={"replicas": "1", "cleanUp": ""},
-    queue_label=KUEUE_QUEUE_LABEL,
+    schedulers=("kueue",),
     validate_cr=validate_job,
     owner_label="batch.kubernetes.io/job-name",
     load_queue_integration=load_queue_integration,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, Traced, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.batch.compile import PRIORITY_REMEDY, build_job_fields
+from podplan.kinds.batch.compile import build_job_fields
 from podplan.kinds.batch.torchrun import FindAddress, uses_torchrun
 from podplan.kinds.common.behaviors import TORCHRUN_OPTIONS
 from podplan.kinds.common.lifecycle import (
     build_deadline,
     build_suspend,
-    reject_priority,
     reject_start_modes,
 )
 from podplan.kinds.common.merge import drop_absent, merge_tree, order_keys
@@ -21,7 +20,7 @@ from podplan.kinds.common.profile import ProfileRole, parse_free_roles
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     """Return the spec of a JobSet as a traced tree, and the diagnostics of the profile."""
     spec = profile.get("spec")
-    diagnostics = [*reject_start_modes(spec), *reject_priority(spec, PRIORITY_REMEDY)]
+    diagnostics = reject_start_modes(spec)
 
     def find_address(role: ProfileRole, diagnostics: list[Diagnostic]) -> Traced | None:
         return _build_address(role, profile, diagnostics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.jobset.validation import validate_job_set
-from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration
+from podplan.kinds.spec import KindSpec, QueueIntegration
 
 
 def load_queue_integration() -> QueueIntegration:
@@ -59,7 +59,7 @@ SPEC = KindSpec(
     ),
     role_fields=frozenset(("restart", "replicatedJob")),
     starter_fields={"cleanUp": ""},
-    queue_label=KUEUE_QUEUE_LABEL,
+    schedulers=("kueue",),
     validate_cr=validate_job_set,
     unknown_field_rule="SCHEMA012",
     owner_label="jobset.sigs.k8s.io/jobset-name",

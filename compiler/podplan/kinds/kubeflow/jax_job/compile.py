@@ -1,4 +1,4 @@
-"""A profile as a JAXJob."""
+"""Compiles a profile to a JAXJob."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from podplan.kinds.kubeflow.jax_job.constants import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a JAXJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a JAXJob as a traced tree, and the diagnostics of the profile."""
     return compile_job(profile, inventory, KIND, keep_workers)

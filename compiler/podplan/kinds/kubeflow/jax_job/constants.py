@@ -1,4 +1,4 @@
-"""How the operator treats JAXJob."""
+"""Names and defaults of JAXJob in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 

@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about JAXJob."""
+"""The KindSpec of JAXJob."""
 
 from podplan.kinds.kubeflow.jax_job.constants import KIND
 from podplan.kinds.kubeflow.spec import build_spec

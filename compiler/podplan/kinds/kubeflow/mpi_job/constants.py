@@ -1,4 +1,4 @@
-"""How the operator treats MPIJob of kubeflow.org/v1."""
+"""Names and defaults of MPIJob of kubeflow.org/v1 in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
@@ -12,7 +12,7 @@ KIND = TrainingKind(
     has_webhook=False,
     required_types=("Launcher",),
     single_types=("Launcher",),
-    has_queue_integration=False,  # Kueue knows the kind of the MPI operator
+    has_queue_integration=False,  # Kueue supports the kind of the MPI operator only
     traits=frozenset(
         (
             "exit-code-waits",

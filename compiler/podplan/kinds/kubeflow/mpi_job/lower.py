@@ -1,19 +1,20 @@
-"""From an MPIJob of kubeflow.org/v1 to the objects that the operator creates."""
+"""Lowering of an MPIJob of kubeflow.org/v1 to the objects that the operator creates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from podplan.core.indexed_text import Indexed, ListedTexts, Listing, RepeatedLine
-from podplan.core.provenance import Cursor, Traced, attribute_to
+from podplan.core.provenance import Cursor, Traced, attribute_to, present_causes
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.controller_variables import build_variable
 from podplan.kinds.common.field_order import order_container_fields
 from podplan.kinds.common.go_serialization import write_env, write_volumes
 from podplan.kinds.kubeflow import behaviors
 from podplan.kinds.kubeflow.job import (
     Job,
-    ReplicaType,
+    JobReplicaType,
     build_job,
     build_labels,
     build_main_label,
@@ -21,7 +22,6 @@ from podplan.kinds.kubeflow.job import (
     build_name,
     fails_at_once,
     is_ignored,
-    present_causes,
 )
 from podplan.kinds.kubeflow.mpi_job.constants import KIND
 from podplan.kinds.kubeflow.pod_group import build_pod_groups
@@ -29,7 +29,6 @@ from podplan.kinds.kubeflow.pods import (
     INDEX,
     build_pod_group,
     build_pod_spec,
-    build_variable,
     write_container,
 )
 from podplan.kinds.spec import References
@@ -43,7 +42,7 @@ _INTEL_VARIABLES = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC"
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of an MPIJob (docs/evidence/training-operator.md): Pods, and what the launcher needs."""
+    """Build the objects of an MPIJob (docs/evidence/training-operator.md): Pods, ConfigMap, RBAC."""
     job = build_job(cr, KIND, options)
     launcher, workers = job.find_type("Launcher"), job.find_type("Worker")
     if is_ignored(job) or fails_at_once(job) or launcher is None:
@@ -58,9 +57,9 @@ def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list
 
 
 def _build_permissions(
-    job: Job, launcher: ReplicaType, workers: ReplicaType | None
+    job: Job, launcher: JobReplicaType, workers: JobReplicaType | None
 ) -> Iterator[ReplicaGroup]:
-    """The ServiceAccount of the launcher, and the Role by which it may start processes in the workers."""
+    """Build the ServiceAccount of the launcher, and the Role for starting processes in the workers."""
     own_name = f"{job.name}-launcher"
     written = launcher.template.get("spec", "serviceAccountName")
     account = written.value or own_name
@@ -94,8 +93,8 @@ def _build_object(job: Job, api_version: str, kind: str, name: str, fields: dict
     return build_group(attribute_to((behaviors.MPI_OBJECTS, job.spec), tree))
 
 
-def _build_config_map(job: Job, launcher: ReplicaType, workers: ReplicaType | None) -> ReplicaGroup:
-    """The hostfile, the script that stands in for ssh, and the list of hosts that run."""
+def _build_config_map(job: Job, launcher: JobReplicaType, workers: JobReplicaType | None) -> ReplicaGroup:
+    """Build the ConfigMap with the hostfile, the replacement of ssh, and the list of running hosts."""
     slots = job.spec.get("slotsPerWorker")
     slot_count = slots.value_or(1)
     launcher_name, is_host = f"{job.name}-launcher", _has_gpu(launcher)
@@ -121,8 +120,8 @@ def _build_config_map(job: Job, launcher: ReplicaType, workers: ReplicaType | No
     return _build_object(job, "v1", "ConfigMap", f"{job.name}-config", {"data": data})
 
 
-def _has_gpu(launcher: ReplicaType) -> bool:
-    """Whether a container of the launcher has a limit with gpu in its name: then it also runs processes."""
+def _has_gpu(launcher: JobReplicaType) -> bool:
+    """Whether a container of the launcher has a limit named *gpu*, so that it also runs processes."""
     return any(
         "gpu" in name
         for container in launcher.template.get("spec", "containers").entries()
@@ -130,7 +129,7 @@ def _has_gpu(launcher: ReplicaType) -> bool:
     )
 
 
-def _build_workers(job: Job, workers: ReplicaType) -> list[ReplicaGroup]:
+def _build_workers(job: Job, workers: JobReplicaType) -> list[ReplicaGroup]:
     if workers.replicas <= 0:
         return []
     containers = _write_containers(workers)
@@ -148,7 +147,7 @@ def _build_workers(job: Job, workers: ReplicaType) -> list[ReplicaGroup]:
     return [build_pod_group(job, workers, build_name(job, workers), labels, spec, 0, workers.replicas)]
 
 
-def _build_launcher(job: Job, launcher: ReplicaType) -> ReplicaGroup:
+def _build_launcher(job: Job, launcher: JobReplicaType) -> ReplicaGroup:
     containers = _write_containers(launcher)
     if containers:
         container = launcher.template.get("spec", "containers", 0)
@@ -169,11 +168,11 @@ def _build_launcher(job: Job, launcher: ReplicaType) -> ReplicaGroup:
     return build_pod_group(job, launcher, f"{job.name}-launcher", labels, spec)
 
 
-def _write_containers(replica_type: ReplicaType) -> list[dict[str, Any]]:
+def _write_containers(replica_type: JobReplicaType) -> list[dict[str, Any]]:
     return [write_container(one) for one in replica_type.template.get("spec", "containers").entries()]
 
 
-def _order(replica_type: ReplicaType, containers: list[dict[str, Any]]) -> list[Any]:
+def _order(replica_type: JobReplicaType, containers: list[dict[str, Any]]) -> list[Any]:
     cursors = replica_type.template.get("spec", "containers").entries()
     return [
         attribute_to(cursor, order_container_fields(tree))
@@ -181,7 +180,7 @@ def _order(replica_type: ReplicaType, containers: list[dict[str, Any]]) -> list[
     ]
 
 
-def _mount(container: dict[str, Any], replica_type: ReplicaType, *mounts: tuple[str, str]) -> None:
+def _mount(container: dict[str, Any], replica_type: JobReplicaType, *mounts: tuple[str, str]) -> None:
     written = replica_type.template.get("spec", "containers", 0, "volumeMounts").entries()
     added = [
         attribute_to((behaviors.MPI_LAUNCHER, replica_type.entry), {"name": name, "mountPath": path})
@@ -190,13 +189,13 @@ def _mount(container: dict[str, Any], replica_type: ReplicaType, *mounts: tuple[
     container["volumeMounts"] = [*written, *added]
 
 
-def _add_volumes(replica_type: ReplicaType, volumes: list[Traced]) -> dict[str, Any]:
+def _add_volumes(replica_type: JobReplicaType, volumes: list[Traced]) -> dict[str, Any]:
     written = write_volumes(replica_type.template.get("spec", "volumes"), behaviors.QUANTITY)
     entries = written.value if isinstance(written, Traced) else written.entries()
     return {"volumes": [*entries, *volumes]}
 
 
-def _build_config_volume(job: Job, replica_type: ReplicaType, files: tuple[str, ...]) -> Traced:
+def _build_config_volume(job: Job, replica_type: JobReplicaType, files: tuple[str, ...]) -> Traced:
     items = [{"key": name, "path": name, "mode": _FILE_MODES[name]} for name in files]
     config_map = {"name": f"{job.name}-config", "items": items}
     return attribute_to(
@@ -204,7 +203,7 @@ def _build_config_volume(job: Job, replica_type: ReplicaType, files: tuple[str, 
     )
 
 
-def _build_environment(launcher: ReplicaType, container: Cursor) -> Iterator[Traced]:
+def _build_environment(launcher: JobReplicaType, container: Cursor) -> Iterator[Traced]:
     why = (behaviors.MPI_LAUNCHER, launcher.entry)
     yield build_variable("OMPI_MCA_plm_rsh_agent", _KUBEXEC, *why)
     yield build_variable("OMPI_MCA_orte_default_hostfile", f"{_CONFIG_PATH}/hostfile", *why)
@@ -217,7 +216,7 @@ def _build_environment(launcher: ReplicaType, container: Cursor) -> Iterator[Tra
             yield build_variable(name, value, *why)
 
 
-def _build_init_container(job: Job, launcher: ReplicaType) -> Traced:
+def _build_init_container(job: Job, launcher: JobReplicaType) -> Traced:
     image = job.options.resolve_behavior(behaviors.KUBECTL_IMAGE)
     amounts = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
     return attribute_to(

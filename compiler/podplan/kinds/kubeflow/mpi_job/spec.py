@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about MPIJob of kubeflow.org/v1."""
+"""The KindSpec of MPIJob of kubeflow.org/v1."""
 
 from podplan.kinds.kubeflow.mpi_job.constants import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, STARTER_FIELDS, build_spec

@@ -1,4 +1,4 @@
-"""How the operator treats PaddleJob."""
+"""Names and defaults of PaddleJob in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
@@ -19,6 +19,7 @@ KIND = TrainingKind(
         (
             "exit-code-restarts",
             "exit-code-unlimited",
+            "elastic-policy-ignored",
             "succeeds-without-main",
         )
     ),

@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about PaddleJob."""
+"""The KindSpec of PaddleJob."""
 
 from podplan.kinds.kubeflow.paddle_job.constants import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec

@@ -1,4 +1,4 @@
-"""A profile as a PyTorchJob."""
+"""Compiles a profile to a PyTorchJob."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podplan.kinds.kubeflow.training_kind import TrainingKind
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a PyTorchJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a PyTorchJob as a traced tree, and the diagnostics of the profile."""
     return compile_job(profile, inventory, KIND, _split, processes_field="nprocPerNode", takes_torchrun=True)
 
 
 def _split(spec: Cursor, kind: TrainingKind) -> list[RoleReplicas]:
-    """A master and workers, or the workers of an elastic job."""
+    """Return a master and workers, or only workers for an elastic job."""
     return keep_workers(spec, kind) if spec.get("elastic").exists else split_main_and_workers(spec, kind)

@@ -1,4 +1,4 @@
-"""How the operator treats PyTorchJob."""
+"""Names and defaults of PyTorchJob in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
@@ -20,6 +20,7 @@ KIND = TrainingKind(
         (
             "torch-env",
             "address-of-main-replica",
+            "autoscaler",
             "conditional-torch-env",
             "exit-code-restarts",
             "exit-code-unlimited",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.errors import UsageError
 from podplan.core.lazy_regex import compile_lazily
-from podplan.core.provenance import Cause, Traced, attribute_to
+from podplan.core.provenance import Cause, Cursor, Traced, attribute_to
 from podplan.core.replica_groups import CONFIGURED_BASIS
 from podplan.core.typing import Any
 from podplan.kinds.kubeflow import behaviors
@@ -17,8 +17,9 @@ _WAIT = (
 _PLACEHOLDER = compile_lazily(r"\{\{-?\s*\.(\w+)\s*-?\}\}")
 
 
-def build_init_containers(job: Job) -> list[Traced]:
-    """The init containers that the operator adds to a worker: one, or those of its configured template."""
+def build_init_containers(job: Job, entry: Cursor) -> list[Traced]:
+    """Build the init containers that the operator adds to the worker ``entry``: one, or those of its template
+    option."""
     image = job.options.resolve_behavior(behaviors.INIT_IMAGE)
     tries = job.options.resolve_behavior(behaviors.INIT_TRIES)
     template = job.options.resolve_behavior(behaviors.INIT_TEMPLATE)
@@ -32,7 +33,7 @@ def build_init_containers(job: Job) -> list[Traced]:
         return [attribute_to(causes, one) for one in _fill_template(str(template.value), words)]
     container = {
         "name": "init-pytorch",
-        "image": attribute_to((image, *job.name_origins), image.value),
+        "image": attribute_to((image, entry), image.value),
         "imagePullPolicy": "IfNotPresent",
         "command": [
             "sh",
@@ -51,7 +52,7 @@ def build_init_containers(job: Job) -> list[Traced]:
 
 
 def _fill_template(text: str, words: dict[str, str]) -> list[Any]:
-    """The containers of an init container template of the operator, which is a Go template of a YAML list."""
+    """Return the containers of the operator's init container template, a Go template of a YAML list."""
     from podplan.yaml import parse_yaml
 
     filled = _PLACEHOLDER.sub(lambda match: words.get(match[1], match[0]), text)

@@ -1,18 +1,19 @@
-"""From a PyTorchJob to the objects that the operator creates."""
+"""Lowering of a PyTorchJob to the objects that the operator creates."""
 
 from __future__ import annotations
 
 import re
 
 from podplan.core.indexed_text import Indexed
-from podplan.core.provenance import Cursor, Traced, attribute_to
+from podplan.core.provenance import Cursor, Traced, attribute_to, present_causes
 from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any
+from podplan.kinds.common.controller_variables import build_variable
 from podplan.kinds.common.go_serialization import write_quantity
 from podplan.kinds.kubeflow import behaviors
-from podplan.kinds.kubeflow.job import Job, ReplicaType, build_metadata, present_causes
+from podplan.kinds.kubeflow.job import Job, JobReplicaType, build_metadata
 from podplan.kinds.kubeflow.lower import lower_job
-from podplan.kinds.kubeflow.pods import PodParts, PodRange, build_variable, resolve_port
+from podplan.kinds.kubeflow.pods import PodParts, PodRange, find_port_origin, resolve_port
 from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.kubeflow.pytorch_job.init_container import build_init_containers
 from podplan.kinds.spec import References
@@ -21,20 +22,20 @@ _INTEGER = r"[+-]?[0-9]+"
 
 
 def lower(cr: Cursor, _references: References, options: LoweringOptions) -> list[ReplicaGroup]:
-    """The objects of a PyTorchJob (docs/evidence/training-operator.md): PodGroup, HPA, Services, Pods."""
+    """Build the objects of a PyTorchJob (docs/evidence/training-operator.md): also the autoscaler."""
     return lower_job(cr, KIND, options, _build_parts, _build_autoscalers)
 
 
-def _build_parts(job: Job, replica_type: ReplicaType, _pods: PodRange) -> PodParts:
+def _build_parts(job: Job, replica_type: JobReplicaType, _pods: PodRange) -> PodParts:
     master = job.find_type("Master")
     waits = master is not None and replica_type.name != "Master"
     return PodParts(
         _build_environment(job, replica_type, master),
-        init_containers=tuple(build_init_containers(job)) if waits else (),
+        init_containers=tuple(build_init_containers(job, replica_type.entry)) if waits else (),
     )
 
 
-def _build_environment(job: Job, replica_type: ReplicaType, master: ReplicaType | None) -> list[Traced]:
+def _build_environment(job: Job, replica_type: JobReplicaType, master: JobReplicaType | None) -> list[Traced]:
     env = [build_variable("PYTHONUNBUFFERED", "1", behaviors.ENVIRONMENT, replica_type.entry)]
     if master is not None:
         env += _build_master_variables(job, replica_type, master)
@@ -50,7 +51,7 @@ def _build_environment(job: Job, replica_type: ReplicaType, master: ReplicaType 
     return [*env, nodes]
 
 
-def _build_master_variables(job: Job, replica_type: ReplicaType, master: ReplicaType) -> list[Traced]:
+def _build_master_variables(job: Job, replica_type: JobReplicaType, master: JobReplicaType) -> list[Traced]:
     port, host = resolve_port(job, master), f"{job.name}-master-0"
     first_rank = 0 if replica_type.name == "Master" else 1
     processes = job.spec.get("nprocPerNode")
@@ -76,10 +77,13 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
     host, port = elastic.get("rdzvHost"), elastic.get("rdzvPort")
     default_port = str(resolve_port(job, worker).value) if worker else str(KIND.port)
     endpoint = f"{host.value_or(f'{job.name}-worker-0')}:{port.value_or(default_port)}"
+    port_origin = port if port.exists or not worker else find_port_origin(job, worker)
     minimum, maximum = resolve_elastic_bounds(job)
     backend, behavior = elastic.get("rdzvBackend"), behaviors.ENVIRONMENT
     variables = [
-        build_variable("PET_RDZV_ENDPOINT", endpoint, behavior, host if host.exists else elastic, port),
+        build_variable(
+            "PET_RDZV_ENDPOINT", endpoint, behavior, host if host.exists else elastic, port_origin
+        ),
         build_variable(
             "PET_RDZV_BACKEND", backend.value_or("c10d"), behavior, backend if backend.exists else elastic
         ),
@@ -108,7 +112,7 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
 
 
 def resolve_elastic_bounds(job: Job) -> tuple[int, int]:
-    """The fewest and the most workers of an elastic job."""
+    """Return the minimum and maximum number of workers of an elastic job."""
     elastic, worker = job.spec.get("elasticPolicy"), job.find_type("Worker")
     minimum, maximum = elastic.get("minReplicas").value, elastic.get("maxReplicas").value
     if minimum is None and maximum is None:
@@ -118,7 +122,7 @@ def resolve_elastic_bounds(job: Job) -> tuple[int, int]:
 
 
 def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
-    """The HorizontalPodAutoscaler of an elastic job with metrics, as a list of one or none."""
+    """Build the HorizontalPodAutoscaler of an elastic job with metrics, as a list of one or none."""
     metrics = job.spec.get("elasticPolicy", "metrics")
     if not metrics.exists:
         return []
@@ -144,7 +148,7 @@ def _build_autoscalers(job: Job) -> list[ReplicaGroup]:
 
 
 def _write_metric(cursor: Cursor) -> Any:
-    """A metric with its quantities in the shortest kind."""
+    """Return a metric with its quantities in the shortest notation."""
     if not isinstance(cursor.value, dict):
         return cursor
     return attribute_to(

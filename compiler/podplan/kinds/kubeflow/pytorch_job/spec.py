@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about PyTorchJob."""
+"""The KindSpec of PyTorchJob."""
 
 from podplan.kinds.kubeflow.pytorch_job.constants import KIND
 from podplan.kinds.kubeflow.spec import PROFILE_FIELDS, build_spec

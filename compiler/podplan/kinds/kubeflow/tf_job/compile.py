@@ -1,4 +1,4 @@
-"""A profile as a TFJob."""
+"""Compiles a profile to a TFJob."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from podplan.kinds.kubeflow.tf_job.constants import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of a TFJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of a TFJob as a traced tree, and the diagnostics of the profile."""
     return compile_job(profile, inventory, KIND, keep_workers)

@@ -1,4 +1,4 @@
-"""How the operator treats TFJob."""
+"""Names and defaults of TFJob in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 
@@ -20,6 +20,7 @@ KIND = TrainingKind(
             "exit-code-unlimited",
             "succeeds-without-main",
             "unchecked-replica-types",
+            "undecided-without-worker",
         )
     ),
 )

@@ -1,4 +1,4 @@
-"""The spec of a TFJob as fields of a profile."""
+"""Decompiles the spec of a TFJob to fields of a profile."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from podplan.kinds.kubeflow.tf_job.constants import KIND
 
 
 def decompile(spec: Fields) -> Fields:
-    """The fields of the shortest profile that comes near to ``spec``."""
+    """Return the fields of the shortest profile that compiles approximately to ``spec``."""
     return decompile_job(spec, KIND)

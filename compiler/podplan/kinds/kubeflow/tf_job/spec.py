@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about TFJob."""
+"""The KindSpec of TFJob."""
 
 from podplan.kinds.kubeflow.spec import build_spec
 from podplan.kinds.kubeflow.tf_job.constants import KIND

@@ -1,4 +1,4 @@
-"""A profile as an XGBoostJob."""
+"""Compiles a profile to an XGBoostJob."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from podplan.kinds.kubeflow.xgboost_job.constants import KIND
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
-    """The spec of an XGBoostJob as a marked tree, and what is wrong with the profile."""
+    """Return the spec of an XGBoostJob as a traced tree, and the diagnostics of the profile."""
     return compile_job(profile, inventory, KIND, split_main_and_workers)

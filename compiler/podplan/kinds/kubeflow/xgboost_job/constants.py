@@ -1,4 +1,4 @@
-"""How the operator treats XGBoostJob."""
+"""Names and defaults of XGBoostJob in the operator."""
 
 from podplan.kinds.kubeflow.training_kind import TrainingKind
 

@@ -1,4 +1,4 @@
-"""What the rest of podplan may ask about XGBoostJob."""
+"""The KindSpec of XGBoostJob."""
 
 from podplan.kinds.kubeflow.spec import build_spec
 from podplan.kinds.kubeflow.xgboost_job.constants import KIND

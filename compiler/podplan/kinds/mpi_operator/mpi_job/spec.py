@@ -92,6 +92,7 @@ SPEC = KindSpec(
         ),
     ),
     main_replica_types=("Launcher",),
+    schedulers=("volcano", "kueue"),
     managers=("kubeflow.org/mpi-operator", "kueue.x-k8s.io/multikueue"),
     clean_up=CleanUp(("runPolicy", "cleanPodPolicy"), "None", "Running"),
     starter_fields={

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
+from podplan.core.wording import join_words
 from podplan.kinds.batch.compile import build_job_fields
 from podplan.kinds.common.hardware import resolve_node_request
 from podplan.kinds.common.lifecycle import build_deadline, reject_start_fields
@@ -12,7 +13,6 @@ from podplan.kinds.common.merge import drop_absent, merge_tree, order_keys, rewr
 from podplan.kinds.common.profile import (
     COMMON_ROLE_FIELDS,
     ProfileRole,
-    join_words,
     parse_fixed_roles,
     require_choice,
 )

@@ -96,7 +96,7 @@ TEMPLATE_LABELS = Behavior(
 def _build_metadata_behavior(id_prefix: str, kind: str, part: str) -> Behavior:
     return Behavior(
         f"{id_prefix}.{part}",
-        f"a {kind} has no {part} from the controller besides those told here",
+        f"a {kind} has no {part} from the controller besides those listed here",
         "assumed",
         "docs/evidence/t9k-common.md#other-labels-and-annotations",
         {},

@@ -40,7 +40,7 @@ SSH_KEY_PLACEHOLDER = Behavior(
 )
 SSH_CLIENT_CONFIG = Behavior(
     "ssh.client-config",
-    "ssh is told not to ask about host keys, which are new for each Pod",
+    "ssh does not ask about host keys, which are new for each Pod",
     "anchored",
     "docs/evidence/ssh.md#client-configuration",
     "Host *\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  ConnectionAttempts 10\n",

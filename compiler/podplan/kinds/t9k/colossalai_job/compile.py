@@ -5,12 +5,12 @@ from __future__ import annotations
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
+from podplan.core.wording import join_words
 from podplan.kinds.common.env import build_env
 from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, resolve_process_count
 from podplan.kinds.common.merge import drop_absent
 from podplan.kinds.common.profile import (
     ProfileRole,
-    join_words,
     require_choice,
     stringify_list,
 )

@@ -36,7 +36,7 @@ DEEPSPEED_QUOTING = Behavior(
 )
 DEEPSPEED_OPTIONS = Behavior(
     "deepspeed.options",
-    "deepspeed is told the hostfile, before the options of config",
+    "deepspeed gets the hostfile as an option, before the options of config",
     "assumed",
     "docs/evidence/t9k-deepspeedjob.md#options-of-deepspeed",
     ["--hostfile={hostfile}"],

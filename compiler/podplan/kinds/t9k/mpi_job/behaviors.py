@@ -138,7 +138,7 @@ MPI_SCRIPT = Behavior(
 )
 MPI_MPIRUN = Behavior(
     "mpi.mpirun",
-    "mpirun is told the installation path by --prefix, before the MCA parameters",
+    "mpirun gets the installation path by --prefix, before the MCA parameters",
     "assumed",
     "docs/evidence/t9k-mpijob.md#options-of-mpirun",
     ["mpirun", "--prefix {home}"],
@@ -154,7 +154,7 @@ MPI_MCA = Behavior(
 )
 MPI_ENV_OPTIONS = Behavior(
     "mpi.env-options",
-    "mpirun is told to pass on each variable of the workers",
+    "mpirun gets an option to pass on each variable of the workers",
     "assumed",
     "docs/evidence/t9k-mpijob.md#environment-of-the-ranks",
     ["-x {name}"],

@@ -109,7 +109,7 @@ TORCHRUN = Behavior(
 )
 TORCHRUN_ARGUMENTS = Behavior(
     "pytorch.torchrun-arguments",
-    "torchrun is told the nodes, the processes, the rendezvous, the restarts and the replica type as role",
+    "torchrun gets the nodes, the processes, the rendezvous, the restarts and the replica type as role",
     "assumed",
     "docs/evidence/t9k-pytorchtrainingjob.md#torchrun-options",
     [

@@ -7,7 +7,7 @@ from podplan.core.provenance import Cursor
 from podplan.core.typing import Any
 from podplan.kinds.common.profile import parse_free_roles
 from podplan.kinds.t9k.tensorflow_training_job import behaviors as kind_behaviors
-from podplan.kinds.t9k.training_profile import RoleReplicas, compile_training_job, parse_typed_roles
+from podplan.kinds.t9k.training_profile import TrainingRole, compile_training_job, parse_typed_roles
 
 CONTAINER = str(kind_behaviors.TENSORFLOW_TRAINING_CONTAINER.value)
 TYPES = ("chief", "worker", "ps", "evaluator")
@@ -22,6 +22,6 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     diagnostics: list[Diagnostic] = []
     roles = parse_typed_roles(spec, TYPES, diagnostics)
     if not spec.get("roles").value:
-        roles = [RoleReplicas(role, role.get_field("replicas")) for role in parse_free_roles(spec)]
+        roles = [TrainingRole(role, role.get_field("replicas")) for role in parse_free_roles(spec)]
     tree = compile_training_job(profile, inventory, "TensorFlowTrainingJob", CONTAINER, roles, diagnostics)
     return tree, diagnostics

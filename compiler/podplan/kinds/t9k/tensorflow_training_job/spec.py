@@ -17,7 +17,9 @@ SPEC = build_spec(
     role_fields=frozenset(("restart",)),
     proposed_options=ProposedOptions(training_containers=("tensorflow.training-container",)),
     starter_fields={"launcher": "python", "cleanUp": "Unfinished"},
-    traits=COMMON_TRAITS | TYPED_TRAINING_TRAITS | {"training-container-required", "first-worker-decides"},
+    traits=COMMON_TRAITS
+    | TYPED_TRAINING_TRAITS
+    | {"training-container-required", "first-worker-decides", "undecided-without-worker"},
     main_replica_types=("chief", "worker"),
     single_replica_types=("chief", "evaluator"),
     clean_up=CleanUp(("runPolicy", "cleanUpPolicy"), "None", "Unfinished"),

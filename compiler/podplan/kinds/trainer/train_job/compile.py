@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from podplan.core.findings import Diagnostic
 from podplan.core.provenance import Cursor, attribute_to
 from podplan.core.typing import Any
-from podplan.kinds.batch.compile import PRIORITY_REMEDY
 from podplan.kinds.batch.torchrun import LAUNCHERS
 from podplan.kinds.common.behaviors import RUNTIME_PATCH
 from podplan.kinds.common.env import build_env
@@ -15,7 +14,6 @@ from podplan.kinds.common.hardware import NodeRequest, resolve_node_request, res
 from podplan.kinds.common.lifecycle import (
     build_deadline,
     build_suspend,
-    reject_priority,
     reject_start_modes,
 )
 from podplan.kinds.common.merge import drop_absent, drop_nulls
@@ -25,7 +23,7 @@ from podplan.kinds.common.template import build_pod_template
 from podplan.kinds.trainer.job_set_template import NODE
 
 MANAGER = "podplan.dev/profile"
-_PATCHED_FIELDS = frozenset(("data", "shm", "container", "pod", "hardware", "resources"))
+_PATCHED_FIELDS = frozenset(("data", "shm", "container", "pod", "hardware", "resources", "schedule"))
 # What a patch of a runtime may change in a Pod and in a container; the rest is the runtime's.
 POD_FIELDS = frozenset(
     (
@@ -58,7 +56,6 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Diagnostic]]:
     spec = profile.get("spec")
     diagnostics = [
         *reject_start_modes(spec),
-        *reject_priority(spec, PRIORITY_REMEDY),
         *reject_roles(spec, "its runtime has the other Pods"),
         *_iter_fields_of_runtime(spec),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.core.typing import TYPE_CHECKING, Any
-from podplan.kinds.spec import KUEUE_QUEUE_LABEL, KindSpec, QueueIntegration, Reference
+from podplan.kinds.spec import KindSpec, QueueIntegration, Reference
 from podplan.kinds.trainer.validation import (
     explain_dropped_field,
     validate_references,
@@ -102,7 +102,7 @@ SPEC = KindSpec(
     },
     starter_fields={"cleanUp": "", "runtime": "{kind: TrainingRuntime, name: torch}"},
     starter_files={"runtimes/torch.yaml": "training-runtime.yaml"},
-    queue_label=KUEUE_QUEUE_LABEL,
+    schedulers=("kueue",),
     version_schemas={"2.1": "TrainJob.2.1", "2.2": "TrainJob.2.2"},
     validate_cr=validate_train_job,
     validate_references=validate_references,

@@ -1,0 +1,95 @@
+"""Configurations of DeepSpeed that a script of the Pod writes, and that DeepSpeed refuses.
+
+Sources: https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters,
+https://github.com/deepspeedai/DeepSpeed/blob/v0.15.4/deepspeed/runtime/config.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from podplan.core.findings import Path, TextPath
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.jobs import is_mode_enabled, list_replica_places, spec_of
+from podplan.lint.analysis.process_worlds import iter_worlds
+from podplan.lint.analysis.resources import find_training_container, list_init_containers
+from podplan.lint.analysis.script_options import list_program_options
+from podplan.lint.analysis.written_files import WrittenFile, list_written_files
+from podplan.lint.checks.deepspeed_batch import SIZES, iter_configuration_files, read_sizes
+from podplan.lint.checks.deepspeed_precision import FORMATS, enables_both_formats
+from podplan.lint.checks.outputs import mount_of
+from podplan.lint.checks.registration import check
+from podplan.lint.target import LoweredJob, Target, Violation
+
+
+@check()
+def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A configuration that DeepSpeed refuses, in a script. Values: ``path``, ``container``, ``why``."""
+    job = target.job
+    is_elastic = get_mapping(spec_of(job), "elastic").get("enabled") is True
+    if job.cr is None or is_mode_enabled(job, "debug"):
+        return
+    reported: set[Path] = set()
+    for world in iter_worlds(job):
+        for placed, path in iter_configuration_files(list(list_program_options(job, world.launch))):
+            for group, base, container, file in _find_writers(job, path):
+                why, name = _explain_refusal(file.text, None if is_elastic else world.size)
+                place = _locate_name(base, file, name)
+                if not why or place in reported:
+                    continue
+                reported.add(place)
+                related = [(placed.doc, placed.path, "reads the configuration")]
+                if name == SIZES[0]:
+                    related += list_replica_places(job)
+                values = {"path": file.path, "container": get_text(container, "name"), "why": why}
+                yield Violation(place, values, related, doc=group.doc, group=group)
+
+
+def _explain_refusal(text: str, world: int | None) -> tuple[str, str]:
+    """Why DeepSpeed refuses a configuration, and the name in it to change; two empty texts for none."""
+    if enables_both_formats(text):
+        return "enables fp16 and bf16", FORMATS[1]
+    sizes = read_sizes(text) if world is not None else None
+    if sizes is None or world is None:
+        return "", ""
+    batch, micro, steps = sizes
+    product = micro * steps * world
+    why = (
+        f"has train_batch_size {batch}, but {micro} for each GPU × {steps} steps × {world} GPUs is {product}"
+    )
+    return (why, SIZES[0]) if product != batch else ("", "")
+
+
+def _find_writers(
+    job: LoweredJob, path: str
+) -> Iterator[tuple[ReplicaGroup, Path, Mapping[str, Any], WrittenFile]]:
+    """The containers whose scripts write the file that a training reads at a path."""
+    for group in job.pods:
+        training = find_training_container(group)
+        if training is None:
+            continue
+        wanted = _locate_in_volume(training[1], path)
+        for base, container in (*list_init_containers(group), training):
+            for file in list_written_files(container):
+                is_own = container is training[1] and file.path == path
+                if is_own or (wanted is not None and _locate_in_volume(container, file.path) == wanted):
+                    yield group, base, container, file
+
+
+def _locate_in_volume(container: Mapping[str, Any], path: str) -> tuple[str, str] | None:
+    """The volume of a path and the path in it; None where it lies in none."""
+    found = mount_of(container, path)
+    if found is None or "subPathExpr" in found[1]:
+        return None
+    folder = get_text(found[1], "mountPath").rstrip("/")
+    return get_text(found[1], "name"), get_text(found[1], "subPath").strip("/") + path[len(folder) :]
+
+
+def _locate_name(base: Path, file: WrittenFile, name: str) -> Path:
+    """The path of a script, with the range of a name in the file that it writes."""
+    found = re.search(rf'"{re.escape(name)}"', file.text)
+    path: Path = (*base, *file.place)
+    return TextPath(path, (file.start + found.start(), file.start + found.end())) if found else path
