@@ -244,7 +244,9 @@ def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:
     origins = [step.origin for step in steps if step.origin is not None]
     related_docs = [place.doc for origin in origins for place in (*origin.sources, *origin.overridden)]
     docs = {id(doc): doc for doc in (*(step.doc for step in steps), *related_docs)}
-    return build_redactor(doc.data for doc in docs.values())
+    # The CR lacks fields that the API server drops, such as a misspelt name of a variable; its text has them.
+    written = {id(doc.source): doc.source.data for doc in docs.values() if doc.source is not None}
+    return build_redactor((*(doc.data for doc in docs.values()), *written.values()))
 
 
 def _redact_value(doc: TracedDocument, path: Path, secrets: Redactor) -> Any:
