@@ -93,16 +93,16 @@ def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[
             assert not fired(of_a_job(fix_example(example)), [twins[code]]), f"{example['name']}, mended"
 
 
+# Groups of jobs whose Pods have no label of a job, and owner references only in a cluster.
+UNLABELLED_GROUPS = ("kubeflow.org/", "batch/v1", "jobset.x-k8s.io/", "ray.io/")
+
+
 @pytest.mark.long
 @each_row("code", EXAMPLES)
 def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: dict[str, Policy]) -> None:
     for example in map(of_a_job, EXAMPLES[code][:1]):
-        # Their Pods have no label of a job, and owner references only in a cluster.
         thing = example["object"]
-        if (
-            str(thing.get("apiVersion", "")).startswith(("kubeflow.org/", "batch/v1", "jobset.x-k8s.io/"))
-            or thing.get("kind") == "BeamJob"
-        ):
+        if thing.get("kind") == "BeamJob" or str(thing.get("apiVersion", "")).startswith(UNLABELLED_GROUPS):
             continue
         found = fired(example, [*(RULES[one] for one in EXPORTED), *twins.values()])
         by_rule = found & RULES.keys()
