@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podplan.launchers.durations import durations
-from podplan.launchers.exit_status import hidden_status
+from podplan.launchers.durations import iter_durations
+from podplan.launchers.exit_status import find_hidden_status
 from podplan.launchers.processes import build_container_process, build_words_process
 from tests.policy_examples import findings
 
@@ -54,7 +54,7 @@ def said(containers: list[Data], code: str, **spec: Any) -> list[str]:
     ],
 )
 def test_how_long_a_script_may_take(script: str, seconds: int) -> None:
-    found = durations(build_words_process(["sh", "-c", script], ("command",)))
+    found = iter_durations(build_words_process(["sh", "-c", script], ("command",)))
     assert max((one.seconds for one in found), default=0) == seconds
 
 
@@ -181,7 +181,7 @@ def test_a_probe_that_may_be_right(containers: list[Data]) -> None:
     ],
 )
 def test_a_training_left_in_the_background(script: str, is_hidden: bool) -> None:
-    assert bool(hidden_status(build_container_process({"command": ["bash", "-c", script]}))) is is_hidden
+    assert bool(find_hidden_status(build_container_process({"command": ["bash", "-c", script]}))) is is_hidden
 
 
 @pytest.mark.parametrize(

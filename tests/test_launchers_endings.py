@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.launchers.endings import endless, find_only_daemon, sleep_seconds
+from podplan.launchers.endings import find_endless, find_only_daemon, sleep_seconds
 from podplan.launchers.processes import build_container_process
 
 
@@ -39,7 +39,7 @@ from podplan.launchers.processes import build_container_process
     ],
 )
 def test_what_never_ends(line: str, text: str) -> None:
-    found = endless(build_container_process({"command": ["bash", "-c", line]}))
+    found = find_endless(build_container_process({"command": ["bash", "-c", line]}))
     assert found is not None
     assert found.text == text
 
@@ -79,7 +79,7 @@ def test_what_never_ends(line: str, text: str) -> None:
     ],
 )
 def test_what_may_end(line: str) -> None:
-    assert endless(build_container_process({"command": ["bash", "-c", line]})) is None
+    assert find_endless(build_container_process({"command": ["bash", "-c", line]})) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_may_end(line: str) -> None:
     ],
 )
 def test_a_training_before_it_is_told(line: str, after: bool) -> None:
-    found = endless(build_container_process({"command": ["bash", "-c", line]}))
+    found = find_endless(build_container_process({"command": ["bash", "-c", line]}))
     assert found is not None
     assert found.after_training is after
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.launchers.exit_status import hidden_status
+from podplan.launchers.exit_status import find_hidden_status
 from podplan.launchers.processes import build_container_process
 
 BASH = shutil.which("bash")
@@ -66,7 +66,7 @@ STRINGS = [
 
 @pytest.mark.parametrize(("line", "cause"), STRINGS)
 def test_a_failure_is_hidden_where_the_string_succeeds(line: str, cause: str) -> None:
-    hidden = hidden_status(build_container_process({"command": ["bash", "-c", line]}))
+    hidden = find_hidden_status(build_container_process({"command": ["bash", "-c", line]}))
     assert (hidden.cause if hidden is not None else "") == cause
 
 
@@ -93,7 +93,7 @@ def test_bash_ends_with_the_same(line: str, cause: str, tmp_path: Path) -> None:
     ],
 )
 def test_options_of_the_call_count(command: list[str], cause: str) -> None:
-    hidden = hidden_status(build_container_process({"command": command}))
+    hidden = find_hidden_status(build_container_process({"command": command}))
     assert (hidden.cause if hidden is not None else "") == cause
 
 
@@ -112,7 +112,7 @@ def test_options_of_the_call_count(command: list[str], cause: str) -> None:
     ],
 )
 def test_helpers_and_what_is_asked_for_may_fail(line: str) -> None:
-    assert hidden_status(build_container_process({"command": ["bash", "-c", line]})) is None
+    assert find_hidden_status(build_container_process({"command": ["bash", "-c", line]})) is None
 
 
 def test_args_and_variables_of_the_container_are_read() -> None:
@@ -121,7 +121,7 @@ def test_args_and_variables_of_the_container_are_read() -> None:
         "args": ["$(TRAIN) | tee log"],
         "env": [{"name": "TRAIN", "value": "python t.py"}],
     }
-    hidden = hidden_status(build_container_process(container))
+    hidden = find_hidden_status(build_container_process(container))
     assert hidden is not None
     assert [word.text for word in hidden.words] == ["python", "t.py"]
     assert hidden.words[0].path == ("args", 0)

@@ -134,7 +134,7 @@ def test_operators_that_disagree_set_nothing() -> None:
     assert VOLCANO not in lower_kinds("job.yaml")
     [(file, line, message)] = list_infos()
     assert (file, line) == ("a.yaml", 13)
-    assert "the Deployment staging in b.yaml:10 states something else" in message
+    assert "the Deployment staging in b.yaml:10 states a different value" in message
     write_operator("b.yaml", TRAINING, "--gang-scheduler-name=volcano", name="staging")
     assert list_infos() == []
     assert VOLCANO in lower_kinds("job.yaml")

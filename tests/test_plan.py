@@ -98,7 +98,7 @@ def test_the_json_has_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_without_queues_in_git_nothing_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [job] = plan_files(tmp_path, monkeypatch, job=JOB).jobs
-    assert (job.verdict, job.message) == ("unknown", "git holds no queues")
+    assert (job.verdict, job.message) == ("unknown", "git has no queues")
 
 
 def test_jobs_that_fit_alone_may_not_fit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_of_several_definitions_none_counts(tmp_path: Path, monkeypatch: pytest.
     overlay = QUEUES.replace("nominalQuota: 10", "nominalQuota: 20")
     [job] = plan_files(tmp_path, monkeypatch, base=QUEUES, overlay=overlay, job=JOB).jobs
     assert job.verdict == "unknown"
-    wanted = "ClusterQueue shared is in base.yaml and overlay.yaml, so it is unclear which one counts"
+    wanted = "ClusterQueue shared is in base.yaml and overlay.yaml, so it is unclear which one applies"
     assert job.message == wanted
 
 

@@ -1,4 +1,4 @@
-"""What Kueue does with a job: the verdict, in the order in which Kueue decides.
+"""The verdict of Kueue about a job, decided in the same order as in Kueue.
 
 The cluster is otherwise empty: a verdict is about the job alone. What git does not say is unknown, and never
 a reason to refuse. Source: docs/evidence/kueue.md.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 PRIORITY_LABEL = f"{KUEUE_GROUP}/priority-class"
 PREBUILT_LABEL = f"{KUEUE_GROUP}/prebuilt-workload-name"
 MAX_POD_SETS = 18
-# Namespaces of the system, which Kueue leaves alone, and classes that every cluster has.
+# Namespaces of the system, which Kueue ignores, and classes that every cluster has.
 _SYSTEM_NAMESPACES = ("kube-system", "kueue-system")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
@@ -76,7 +76,7 @@ class PlannedPodSet(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What happens to a job, in the words of Kueue where it has some.
+    """The verdict about a job, with the message of Kueue if it has one.
 
     ``place`` is the field that decides, in the job or in an object of the cluster. ``usage`` is what it takes
     of ``cluster_queue``, by flavor and resource. ``cause`` is the reason of a verdict that objects in git
@@ -119,7 +119,7 @@ def find_namespace(job: Cursor) -> str:
 
 
 def find_queue_label(job: QueuedJob) -> Cursor:
-    """Return the label with the queue; its value is None if nobody wrote one.
+    """Return the label with the queue; its value is None if there is none.
 
     The API server copies the labels of a Pod template to some jobs without labels.
     """
@@ -234,7 +234,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
         message = "managedJobsNamespaceSelector should not match the namespaces of the system"
         return Verdict("rejected", message, place=configuration.place)
     if namespace in _SYSTEM_NAMESPACES:
-        return Verdict("ignored", f"Kueue leaves the namespace {namespace} alone")
+        return Verdict("ignored", f"Kueue ignores the namespace {namespace}")
     is_selected = selector is None or _selects(selector, namespace, cluster)
     if label.exists:
         if is_selected is False:
@@ -299,7 +299,7 @@ def _decide(
     local_queue = _find_local_queue(queue_name, namespace, cluster)
     if local_queue is None:
         if not cluster.has_queues:
-            return Verdict("unknown", "git holds no queues", place=place)
+            return Verdict("unknown", "git has no queues", place=place)
         if not namespace and any(name == queue_name for _, name in cluster.local_queues):
             message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
             return Verdict("unknown", message, place=place)
@@ -338,7 +338,7 @@ def _find_ambiguous(kind: str, namespace: str, name: str, cluster: Cluster) -> V
     files = cluster.ambiguous.get((kind, namespace, name))
     if files is None:
         return None
-    return Verdict("unknown", f"{kind} {name} is in {files}, so it is unclear which one counts")
+    return Verdict("unknown", f"{kind} {name} is in {files}, so it is unclear which one applies")
 
 
 def _explain_inactive(queue: ClusterQueue, cluster: Cluster) -> Verdict | None:
@@ -403,7 +403,9 @@ def _schedule(
         return doubt
     is_selected = selector is not None and _selects(selector, namespace, cluster)
     if is_selected is None:
-        message = f"namespaceSelector of ClusterQueue {queue.name} asks for labels of a Namespace not in git"
+        message = (
+            f"namespaceSelector of ClusterQueue {queue.name} needs labels of a Namespace that is not in git"
+        )
         return answer._replace(name="unknown", message=message)
     if not is_selected:
         written = queue.place.get("spec", "namespaceSelector")
@@ -422,7 +424,7 @@ def _schedule(
             )
     assignment = assign_flavors(demands, queue, cluster, tree)
     if assignment.needs_nodes:
-        message = "the flavor needs a topology of Nodes, and git holds no Nodes"
+        message = "the flavor needs a topology of Nodes, and git has no Nodes"
         return answer._replace(name="unknown", message=message)
     if assignment.message:
         return answer._replace(
@@ -446,7 +448,7 @@ def _schedule(
 
 
 def _selects(selector: Mapping[str, Any], namespace: str, cluster: Cluster) -> bool | None:
-    """Whether a selector takes a namespace; None if it asks for labels of a Namespace that git lacks."""
+    """Whether a selector matches a namespace; None if it needs labels of a Namespace that is not in git."""
     keys = {*selector["matchLabels"], *(one["key"] for one in selector["matchExpressions"])}
     known = cluster.namespaces.get(namespace)
     if known is None and (keys - {NAMESPACE_NAME_LABEL} or (keys and not namespace)):

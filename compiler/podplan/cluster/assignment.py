@@ -1,4 +1,4 @@
-"""Flavors for the pod sets of a job, as Kueue assigns them on an empty cluster.
+"""Assignment of flavors to the pod sets of a job, as Kueue does it on an empty cluster.
 
 Source: docs/evidence/kueue.md#flavors.
 """
@@ -24,7 +24,7 @@ _NO_LEVEL = "does not contain the requested level"
 
 
 class PodSetDemand(NamedTuple):
-    """What a pod set asks for: ``requests`` of each Pod, the spec of its Pods, and its topology."""
+    """The demand of a pod set: ``requests`` of each Pod, the spec of its Pods, and its topology."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class Assignment(NamedTuple):
     """The flavor of each resource by pod set, or why there is none.
 
     ``usage`` is what the job takes by flavor and resource. ``needs_nodes`` if the answer depends on nodes,
-    and git holds none. ``place`` is the quota that is short, and ``pod_set`` the one without flavors.
+    and git has none. ``place`` is the quota that is short, and ``pod_set`` the one without flavors.
     """
 
     flavors: Mapping[str, Mapping[str, str]]
@@ -51,7 +51,7 @@ class Assignment(NamedTuple):
     pod_set: str = ""
 
 
-class _Found(NamedTuple):
+class _FlavorChoice(NamedTuple):
     """A flavor for the resources of a group, or the reasons why none fits, and the quota that is short."""
 
     flavor: str
@@ -117,7 +117,7 @@ def _count(demands: Sequence[PodSetDemand]) -> dict[str, int]:
 
 
 def _group_demands(demands: Sequence[PodSetDemand]) -> list[list[PodSetDemand]]:
-    """The pod sets that share flavors: those of one podset-group, else each by itself."""
+    """Group the pod sets that share flavors: those of one podset-group, otherwise each by itself."""
     groups: dict[str, list[PodSetDemand]] = {}
     for index, one in enumerate(demands):
         groups.setdefault(one.topology.group or f"\0{index}", []).append(one)
@@ -139,7 +139,7 @@ def _find_group(queue: ClusterQueue, resource: str) -> ResourceGroup | None:
 
 
 def _needs_topology(queue: ClusterQueue, cluster: Cluster) -> bool:
-    """Whether a ClusterQueue has no flavor without a topology, so that all its jobs ask for one."""
+    """Whether all flavors of a ClusterQueue have a topology, so that all its jobs are placed by it."""
     return all(cluster.flavors[one.name].topology for group in queue.groups for one in group.flavors)
 
 
@@ -152,13 +152,13 @@ def _find_flavor(
     tree: QuotaTree,
     usage: Usage,
     needs_topology: bool,
-) -> _Found | None:
+) -> _FlavorChoice | None:
     """Find the flavor for a resource and those that share its group; None for one that needs none."""
     covering = _find_group(queue, resource)
     if covering is None:
         if not requests[resource] or cluster.configuration.ignores_undeclared:
             return None
-        return _Found("", (f"resource {resource} unavailable in ClusterQueue",), cause="uncovered")
+        return _FlavorChoice("", (f"resource {resource} unavailable in ClusterQueue",), cause="uncovered")
     wanted = {name: amount for name, amount in requests.items() if name in covering.covered_resources}
     reasons: list[str] = []
     best: tuple[int, str] | None = None
@@ -180,13 +180,13 @@ def _find_flavor(
             for name, amount in wanted.items()
         )
         if level == 0 or not queue.tries_next_flavor:
-            return _Found(quotas.name if best is None or level < best[0] else best[1])
+            return _FlavorChoice(quotas.name if best is None or level < best[0] else best[1])
         if best is None or level < best[0]:
             best = level, quotas.name
     if best is not None:
-        return _Found(best[1])
+        return _FlavorChoice(best[1])
     has_level = any(_NO_LEVEL not in one for one in reasons)
-    return _Found("", tuple(reasons), place, "quota" if has_level else "level")
+    return _FlavorChoice("", tuple(reasons), place, "quota" if has_level else "level")
 
 
 def _iter_mismatches(

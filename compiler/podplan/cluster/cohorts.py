@@ -23,7 +23,7 @@ class _Vertex(NamedTuple):
 
 
 class CohortShortage(NamedTuple):
-    """What the queues below a cohort request of it together, which is more than it can have."""
+    """A cohort whose queues together request more than it has."""
 
     cohort: str
     requested: int
@@ -175,7 +175,7 @@ class QuotaTree:
         return available
 
     def _find_subtree(self, cohort: str, flavor: str, resource: str) -> int:
-        """Return what a cohort has to give: its own quota and what everything below it lends."""
+        """Return the quota of a cohort with all that its members lend."""
         key = cohort, flavor, resource
         if key not in self._subtrees:
             for name in self._list_subtree(cohort):
@@ -198,7 +198,7 @@ class QuotaTree:
 
 
 def _find_local(subtree: int, quota: ResourceQuota | None) -> int:
-    """Return what is kept from others: what is above the lending limit."""
+    """Return the quota that is not lent: the part above the lending limit."""
     if quota is None or quota.lending_limit is None:
         return 0
     return max(0, subtree - quota.lending_limit)

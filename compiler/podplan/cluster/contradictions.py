@@ -1,4 +1,4 @@
-"""Where a ClusterInventory and objects of the repository state different things. The inventory wins."""
+"""Differences between a ClusterInventory and objects of the repository. The inventory wins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Statement(NamedTuple):
 def iter_contradictions(
     inventory: TracedDocument, documents: Iterable[TracedDocument]
 ) -> Iterator[Contradiction]:
-    """Yield what objects state differently. Objects that several files define differently state nothing."""
+    """Yield the differences. Objects that several files define differently are skipped."""
     spec = get_mapping(inventory.data, "spec")
     objects: dict[tuple[str, str, str], Cursor | None] = {}
     for document in documents:
@@ -104,7 +104,7 @@ def _list_keys(*fields: str) -> Callable[[Cursor], Iterator[_Statement]]:
     return list_statements
 
 
-# The section of the inventory for each kind, and what an object of it states there.
+# The section of the inventory for each kind, and the values that an object states there.
 _SECTIONS: dict[str, tuple[str, Callable[[Cursor], Iterator[_Statement]]]] = {
     "Namespace": ("namespaces", _list_of_namespace),
     "PersistentVolumeClaim": ("pvcs", _list_of_claim),

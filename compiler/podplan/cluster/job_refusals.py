@@ -1,4 +1,4 @@
-"""What Kueue's webhooks refuse in the labels of jobs and in the annotations of their Pod templates.
+"""Labels of jobs and annotations of their Pod templates that Kueue's webhooks reject.
 
 Source: docs/evidence/kueue.md#refusals.
 """

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "node.k8s.io": ("RuntimeClass",),
     "scheduling.volcano.sh": ("Queue",),
 }
-# Objects beside them that state facts about a cluster.
+# Other objects that state facts about a cluster.
 FACT_KINDS: dict[str, tuple[str, ...]] = {
     "": ("PersistentVolumeClaim", "ServiceAccount"),
     "storage.k8s.io": ("StorageClass",),
@@ -46,6 +46,6 @@ OPERATOR_IMAGES = (b"training-operator", b"mpi-operator", b"trainer-controller-m
 
 
 def describes_cluster(api_version: object, kind: object) -> bool:
-    """Whether objects of a kind are read as facts about the cluster, whatever they contain."""
+    """Whether all objects of a kind state facts about the cluster."""
     group = str(api_version).rpartition("/")[0]
     return kind != "ConfigMap" and kind in (*KINDS.get(group, ()), *FACT_KINDS.get(group, ()))

@@ -16,7 +16,7 @@ Amounts = Mapping[str, int]
 
 
 class ResourceQuota(NamedTuple):
-    """What a queue or a cohort has of one resource in one flavor; a limit that is None does not exist."""
+    """The quota of one resource in one flavor for a queue or a cohort; a limit of None means no limit."""
 
     nominal: int
     borrowing_limit: int | None
@@ -163,7 +163,7 @@ class KueueConfiguration(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What the repository says about a cluster. A name that is missing in a mapping is in no file.
+    """The cluster as the repository describes it. A name that is missing in a mapping is in no file.
 
     ``refused`` are objects that the API server refuses, with the reason. ``ambiguous`` are those that several
     documents define in different ways, with the files. Both are by kind, namespace and name.
@@ -192,10 +192,10 @@ class Cluster(NamedTuple):
 
     @property
     def has_queues(self) -> bool:
-        """Whether the repository holds queues at all; else it says nothing about those that are missing."""
+        """Whether the repository has any queues; otherwise a missing queue is unknown."""
         return bool(self.cluster_queues or self.local_queues)
 
     @property
     def has_cluster_objects(self) -> bool:
-        """Whether the repository holds cluster-scoped objects of Kueue, which are kept together."""
+        """Whether the repository has cluster-scoped objects of Kueue, which are usually together."""
         return bool(self.cluster_queues or self.flavors or self.cohorts)

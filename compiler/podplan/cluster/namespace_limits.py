@@ -1,4 +1,4 @@
-"""What the API server refuses of a Pod because of the LimitRanges and ResourceQuotas of its namespace.
+"""Pods that the API server rejects because of LimitRanges and ResourceQuotas of their namespace.
 
 Source: docs/evidence/kueue.md#namespaces.
 """
@@ -69,7 +69,7 @@ def list_containers(pod_spec: Mapping[str, Any], ranges: Sequence[LimitRange]) -
 
 
 def sum_pod(containers: Sequence[ContainerAmounts], field: str) -> dict[str, int]:
-    """Return what a Pod needs at most at one time, by ``field`` of its containers, requests or limits."""
+    """Return the maximum that a Pod uses at one time, by ``field`` of its containers, requests or limits."""
     running: dict[str, int] = {}
     sidecars: dict[str, int] = {}
     starting: dict[str, int] = {}
@@ -86,7 +86,7 @@ def sum_pod(containers: Sequence[ContainerAmounts], field: str) -> dict[str, int
 
 
 def iter_range_excesses(pod_spec: Mapping[str, Any], ranges: Sequence[LimitRange]) -> Iterator[Excess]:
-    """Yield what LimitRanges do not allow in a Pod."""
+    """Yield the amounts of a Pod that LimitRanges do not allow."""
     containers = list_containers(pod_spec, ranges)
     pod_sums = sum_pod(containers, "requests"), sum_pod(containers, "limits")
     for one in ranges:
@@ -128,7 +128,7 @@ def _compare(
 def iter_quota_excesses(
     pods: Iterable[tuple[Mapping[str, Any], int]], quota: NamespaceQuota, ranges: Sequence[LimitRange]
 ) -> Iterator[Excess]:
-    """Yield what a ResourceQuota does not allow of Pods, each with its number, in an empty namespace."""
+    """Yield the amounts of Pods, each with its number, that exceed a ResourceQuota in an empty namespace."""
     groups = [(list_containers(spec, ranges), number) for spec, number in pods]
     for key, allowed in quota.hard.items():
         limit = quota.place.get("spec", "hard", key)

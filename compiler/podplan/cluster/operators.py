@@ -50,7 +50,7 @@ class OperatorOptions(NamedTuple):
     """The options that Deployments state.
 
     ``applied`` has by apiVersion those on which all Deployments of an operator agree, ``disputed`` those on
-    which they do not, with another Deployment that states something else. ``changed`` are the images of
+    which they do not, with another Deployment that states a different value. ``changed`` are the images of
     operators whose Deployment kustomize or Helm changes, with the file that does: nothing of them is applied.
     """
 
@@ -135,7 +135,7 @@ def read_operators(
 def _pair_different(
     id_: str, deployments: list[tuple[Cursor, dict[str, OperatorOption]]]
 ) -> Iterator[tuple[OperatorOption, Cursor]]:
-    """Yield each statement of an option with a Deployment that states something else, or nothing."""
+    """Yield each statement of an option with a Deployment that states a different value, or nothing."""
     for _, options in deployments:
         if (option := options.get(id_)) is None:
             continue
@@ -238,7 +238,9 @@ def explain_unapplied(
     for disputed, other in options.disputed:
         if disputed.id == option.id and _identify_place(disputed.place) == place:
             name = get_text(get_mapping(other.doc.data, "metadata"), "name")
-            return f"the Deployment {name} in {locate(other)} states something else, so podplan uses neither"
+            return (
+                f"the Deployment {name} in {locate(other)} states a different value, so podplan uses neither"
+            )
     if option.image in options.changed:
         return f"{options.changed[option.image]} changes the Deployment, so podplan does not use it"
     return ""

@@ -1,4 +1,4 @@
-"""Objects that Kueue queues and that are no training jobs: Pods, groups of Pods, and controllers of Pods.
+"""Objects that Kueue queues and that are not training jobs: Pods, groups of Pods, and controllers of Pods.
 
 Source: docs/evidence/kueue.md#other-objects.
 """
@@ -125,7 +125,7 @@ def _build_object(document: TracedDocument) -> QueuedObject | None:
         get_mapping(get_mapping(one.value, "metadata"), "labels") for one in (place, template)
     )
     if QUEUE_LABEL in labels and QUEUE_LABEL not in own_labels:
-        # Each Pod comes with the label, so that Kueue queues it like one that no controller creates.
+        # Each Pod gets the label, so Kueue queues it like a Pod without a controller.
         namespace = {"namespace": place.get("metadata", "namespace").value}
         fields = {**template.value, "metadata": {**namespace, **template.value["metadata"]}}
         pod = Cursor(place.doc, template.path, fields)
@@ -146,7 +146,7 @@ def _may_have_pods(data: Any) -> bool:
 
 
 def _list_sets_of_leader(template: Cursor) -> list[PodSet]:
-    """The pod sets of one replica of a LeaderWorkerSet."""
+    """Return the pod sets of one replica of a LeaderWorkerSet."""
     leader, worker, size = (template.get(one) for one in ("leaderTemplate", "workerTemplate", "size"))
     count = int(size.value_or(1))
     if not leader.exists:

@@ -1,4 +1,4 @@
-"""From documents to the cluster that they describe; what is malformed reads as missing."""
+"""From documents to the cluster that they describe; malformed values count as missing."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _read_volcano_queue(name: str, place: Cursor) -> VolcanoQueue:
 
 
 def _choose_configuration(configurations: list[tuple[Cursor, Any]]) -> KueueConfiguration:
-    """Return the configuration; where several differ, or one cannot be read, none is known."""
+    """Return the configuration; unknown if several differ, or if one cannot be read."""
     if not configurations:
         return KueueConfiguration()
     place, data = configurations[0]

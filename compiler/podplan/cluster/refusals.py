@@ -125,13 +125,13 @@ def _validate_flavor(data: Mapping[str, Any]) -> Iterator[Refusal]:
     for index, toleration in get_entries(spec, "tolerations"):
         place, operator = (*path, "tolerations", index), toleration.get("operator", "Equal")
         if operator not in ("Equal", "Exists", "Lt", "Gt"):
-            yield Refusal((*place, "operator"), f'"{operator}" is no operator of tolerations')
+            yield Refusal((*place, "operator"), f'"{operator}" is not an operator of tolerations')
         elif operator == "Exists" and toleration.get("value"):
             yield Refusal((*place, "value"), "a value must be empty when the operator is Exists")
         elif operator != "Exists" and not toleration.get("key"):
             yield Refusal((*place, "operator"), "the operator must be Exists when there is no key")
         if toleration.get("effect") not in (None, "", *_TAINT_EFFECTS):
-            message = f"{toleration.get('effect')} is no effect: {', '.join(_TAINT_EFFECTS)}"
+            message = f"{toleration.get('effect')} is not an effect: {', '.join(_TAINT_EFFECTS)}"
             yield Refusal((*place, "effect"), message)
     yield from _validate_name(spec, "topologyName")
     if get_text(spec, "topologyName") and not get_size(spec, "nodeLabels"):
@@ -181,7 +181,7 @@ def _validate_groups(
         for number, name in enumerate(covered):
             place = (*path, index, "coveredResources", number)
             if not matches_form("qualified-name", name):
-                yield Refusal(place, f'"{name}" is no name of a resource')
+                yield Refusal(place, f'"{name}" is not the name of a resource')
             elif name in resources:
                 yield Refusal(place, f'duplicate value: "{name}"')
             resources.add(name)
@@ -219,7 +219,7 @@ def _validate_quota(
         units = parse_quantity(value)
         if units is None:
             shown = truncate(repr(value), _MAX_SHOWN)
-            yield Refusal((*path, field), f"{shown} is no quantity", "write one such as 8, 500m or 64Gi")
+            yield Refusal((*path, field), f"{shown} is not a quantity", "write one such as 8, 500m or 64Gi")
             continue
         amounts[field] = units
         if units < 0:
@@ -260,7 +260,7 @@ def _validate_selector(selector: Any, path: Path) -> Iterator[Refusal]:
     for index, one in get_entries(selector, "matchExpressions"):
         place, operator = (*path, "matchExpressions", index), one.get("operator")
         if operator not in _SELECTOR_OPERATORS:
-            yield Refusal((*place, "operator"), f'"{operator}" is no selector operator')
+            yield Refusal((*place, "operator"), f'"{operator}" is not a selector operator')
         elif operator in ("In", "NotIn") and not one.get("values"):
             yield Refusal((*place, "values"), "must be specified when operator is In or NotIn")
         elif operator in ("Exists", "DoesNotExist") and one.get("values"):

@@ -14,7 +14,7 @@ Quantities = Mapping[str, int]
 
 
 class ContainerResources(NamedTuple):
-    """The resources of a container after all defaults; ``is_sidecar`` for an init container that goes on."""
+    """The resources of a container after all defaults; ``is_sidecar`` if it is a sidecar."""
 
     requests: Quantities
     limits: Quantities
@@ -61,8 +61,7 @@ def count_requests(resources: PodResources, cluster: Cluster) -> dict[str, int]:
 
 
 def explain_refusal(resources: PodResources, ranges: Sequence[LimitRange], index: int) -> str:
-    """Return Kueue's message if it refuses the resources of a Pod, by themselves or by LimitRanges; else
-    ""."""
+    """Return Kueue's message if it rejects the resources of a Pod, by itself or by LimitRanges; else ""."""
     path = f"spec.podSets[{index}].template.spec"
     counters = {True: 0, False: 0}
     messages: list[str] = []

@@ -23,7 +23,7 @@ PODS = "pods"
 
 
 class TopologyRequest(NamedTuple):
-    """What a pod set asks of the topology; all empty for one that asks for nothing."""
+    """The topology request of a pod set; all fields are empty if it has none."""
 
     required: str = ""
     preferred: str = ""
@@ -117,7 +117,7 @@ class TopologyPlacement:
         slice_depth: int,
         size: int,
     ) -> int:
-        """Return how many workers fit into a domain beside the leaders, in whole slices."""
+        """Return how many workers fit into a domain together with the leaders, in whole slices."""
         free = self._find_free(prefix)
         for leader in leaders:
             if not _take(free, leader, self._is_open_to):

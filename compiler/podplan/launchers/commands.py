@@ -1,4 +1,4 @@
-"""The command lines that the launchers parse: what they say, without how they are parsed.
+"""Parsed command lines of launchers, without their parsers.
 
 A module of each launcher parses its own, and is loaded when a container starts that launcher.
 """

@@ -10,7 +10,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.endings import sleep_seconds
-from podplan.launchers.processes import Process, ShellString, steps
+from podplan.launchers.processes import Process, ShellString, iter_programs
 from podplan.launchers.shell import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
@@ -42,7 +42,7 @@ class Duration(NamedTuple):
     place: Path
 
 
-def durations(process: Process) -> Iterator[Duration]:
+def iter_durations(process: Process) -> Iterator[Duration]:
     """Yield the durations that the parts of a process state."""
     if process.string is not None:
         total = _sum_list(process.string.nodes, process.string)
@@ -50,8 +50,8 @@ def durations(process: Process) -> Iterator[Duration]:
             yield total
     else:
         yield _compute_process_duration(process, None)
-    for _, inner in steps(process):
-        yield from _options(inner.words[1:])
+    for _, inner in iter_programs(process):
+        yield from _iter_wait_options(inner.words[1:])
 
 
 def _sum_list(nodes: Sequence[Node], string: ShellString) -> Duration:
@@ -78,13 +78,13 @@ def _compute_node_duration(node: Node, string: ShellString) -> Duration:
     if node.kind not in ("for", "while", "until"):
         return Duration(0, ())
     once = _sum_list(node.nodes, string)
-    times, seconds = _rounds(node, string.text[node.start : node.end])
+    times, seconds = _count_rounds(node, string.text[node.start : node.end])
     return Duration(min(seconds or times * once.seconds, MAX_SECONDS), once.place)
 
 
 def _compute_process_duration(process: Process, command: SimpleCommand | None) -> Duration:
     """Return the duration of a program: a sleep, the limit of timeout, or the string of a shell."""
-    limit = _limit(command.words if command is not None else process.words)
+    limit = _read_timeout(command.words if command is not None else process.words)
     if process.string is not None:
         inner = _sum_list(process.string.nodes, process.string)
         return inner if not limit or inner.seconds else Duration(limit, process.place)
@@ -96,7 +96,7 @@ def _compute_process_duration(process: Process, command: SimpleCommand | None) -
     return Duration(limit, process.place)
 
 
-def _limit(words: Sequence[Word]) -> int:
+def _read_timeout(words: Sequence[Word]) -> int:
     """Return the seconds after which ``timeout`` ends a command, or 0."""
     names = [word.base_name for word in words]
     if "timeout" not in names:
@@ -107,10 +107,10 @@ def _limit(words: Sequence[Word]) -> int:
     return sleep_seconds([line[-behind - 1].text])
 
 
-def _rounds(loop: Block, text: str) -> tuple[int, int]:
+def _count_rounds(loop: Block, text: str) -> tuple[int, int]:
     """Return the maximum number of rounds of a loop, and the seconds after which it ends; 0 if unknown."""
     if loop.kind == "for":
-        return _rounds_of_for(text), 0
+        return _count_rounds_of_for(text), 0
     head = _DO.split(text, 1)[0]
     compared = (_LESS if loop.kind == "while" else _MORE).search(head)
     if compared is None:  # while true; do …; [ $n -gt 9 ] && break; done
@@ -120,11 +120,11 @@ def _rounds(loop: Block, text: str) -> tuple[int, int]:
     name, most = compared[1], int(compared[2])
     if name == "SECONDS":
         return 0, most
-    by = _step(name, text)
+    by = _read_increment(name, text)
     return (most // by if by else 0), 0
 
 
-def _step(name: str, text: str) -> int:
+def _read_increment(name: str, text: str) -> int:
     """Return by how much a loop increments a counter in each round; 0 if it does not."""
     counts = re.search(
         rf"\b{name}=\$\(\(\s*\$?\{{?{name}\}}?\s*\+\s*(\d{{1,5}})\s*\)\)|\b{name}\+=(\d{{1,5}})|{name}\+\+|\+\+{name}"
@@ -136,7 +136,7 @@ def _step(name: str, text: str) -> int:
     return int(counts[1] or counts[2] or counts[3] or 1)
 
 
-def _rounds_of_for(text: str) -> int:
+def _count_rounds_of_for(text: str) -> int:
     head = text.partition("\n")[0] if "((" not in text[:10] else text
     if match := _IN_C.match(text):
         return max(int(match[4]) - int(match[2]) + (match[3] == "<="), 0)
@@ -152,7 +152,7 @@ def _rounds_of_for(text: str) -> int:
     return len(match[1].split()) if match else 0
 
 
-def _options(words: tuple[Word, ...]) -> Iterator[Duration]:
+def _iter_wait_options(words: tuple[Word, ...]) -> Iterator[Duration]:
     """Yield the values of options that limit how long a program waits."""
     for at, word in enumerate(words):
         option = _OPTION.fullmatch(word.text)

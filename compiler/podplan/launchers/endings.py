@@ -75,7 +75,7 @@ class Daemon(NamedTuple):
     instead: str
 
 
-class Endless(NamedTuple):
+class EndlessProcess(NamedTuple):
     """Why a process never ends: the words of a program, or of the condition of a ``loop``.
 
     ``after_training``: a program that may be a training runs before it. ``beside_training``: one runs in the
@@ -93,44 +93,44 @@ class Endless(NamedTuple):
         return truncate(" ".join([self.loop, *(word.text for word in self.words)]).strip(), 60)
 
 
-def endless(process: Process) -> Endless | None:
+def find_endless(process: Process) -> EndlessProcess | None:
     """Return why a process never ends; None if it may end."""
     if "timeout" in process.wrappers:
         return None
     if process.string is not None:
-        found = _endless_list(process.string.nodes, process.string)
+        found = _find_endless_in_list(process.string.nodes, process.string)
         if found is not None and found.beside_training and _ends_others(process.string):
             return found._replace(beside_training=False)
         return found
-    return Endless(process.words) if _is_endless(process) else None
+    return EndlessProcess(process.words) if _is_endless(process) else None
 
 
-class Unreached(NamedTuple):
+class UnreachedTraining(NamedTuple):
     """A training that a shell does not reach: its words, and the command before it that never ends."""
 
     words: tuple[Word, ...]
-    endless: Endless
+    endless: EndlessProcess
 
 
-def find_unreached_training(process: Process) -> Unreached | None:
-    """Return the training behind a command that never ends; None if there is none."""
+def find_unreached_training(process: Process) -> UnreachedTraining | None:
+    """Return the training after a command that never ends; None if there is none."""
     string = process.string
     if string is None or "timeout" in process.wrappers or _ends_others(string):
         return None
-    blocking: Endless | None = None
+    blocking: EndlessProcess | None = None
     for at, node in enumerate(string.nodes):
         if blocking is not None and node.operator_before not in ("|", "|&"):
-            commands = [node] if isinstance(node, SimpleCommand) else processes.commands(node.nodes)
+            commands = [node] if isinstance(node, SimpleCommand) else processes.iter_commands(node.nodes)
             training = next((each for each in commands if _trains(string.process(each))), None)
             if training is not None:
                 words = tuple(string.place_word(word) for word in training.words)
-                return Unreached(words, blocking)
+                return UnreachedTraining(words, blocking)
         if blocking is None and node.operator_before not in ("&&", "||"):
             if isinstance(node, SimpleCommand):
-                found = endless(string.process(node))
+                found = find_endless(string.process(node))
             else:
-                found = _endless_block(node, string)
-            if found is not None and not _cut_off(string.nodes, at, string):
+                found = _find_endless_block(node, string)
+            if found is not None and not _is_cut_off(string.nodes, at, string):
                 blocking = found if not _is_in_background(string.nodes, at) else None
     return None
 
@@ -138,18 +138,18 @@ def find_unreached_training(process: Process) -> Unreached | None:
 def find_only_daemon(process: Process) -> Daemon | None:
     """Return the daemon that a process starts before it ends, if it does nothing else."""
     found: list[Daemon] = []
-    for command, inner in processes.steps(process):
-        daemon = _daemon(inner)
+    for command, inner in processes.iter_programs(process):
+        daemon = _find_daemon(inner)
         if daemon is not None and (command is None or not command.is_conditional):
             found.append(daemon)
         elif not inner.name or inner.name not in HELPERS:
             return None
-    return found[-1] if found and endless(process) is None else None
+    return found[-1] if found and find_endless(process) is None else None
 
 
-def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
+def _find_endless_in_list(nodes: Sequence[Node], string: ShellString) -> EndlessProcess | None:
     """Return the first endless program in a sequence of commands that is certainly reached and waited for."""
-    in_background: Endless | None = None
+    in_background: EndlessProcess | None = None
     after_training = beside_training = False
     for at, node in enumerate(nodes):
         if node.operator_before == "||":
@@ -158,13 +158,15 @@ def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
             process = string.process(node)
             if process.name == "wait" and len(process.words) == 1 and in_background is not None:
                 return in_background
-            found = endless(process)
+            found = find_endless(process)
             leaves = process.name == "exit" or ("exec" in process.wrappers and found is None)
             works = _may_train(process)
         else:
-            found, leaves = _endless_block(node, string), False
-            works = any(_may_train(string.process(command)) for command in processes.commands(node.nodes))
-        if found is not None and not _cut_off(nodes, at, string):
+            found, leaves = _find_endless_block(node, string), False
+            works = any(
+                _may_train(string.process(command)) for command in processes.iter_commands(node.nodes)
+            )
+        if found is not None and not _is_cut_off(nodes, at, string):
             if not _is_in_background(nodes, at):
                 return found._replace(
                     after_training=after_training or found.after_training, beside_training=beside_training
@@ -179,9 +181,9 @@ def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
     return None
 
 
-def _endless_block(block: Block, string: ShellString) -> Endless | None:
+def _find_endless_block(block: Block, string: ShellString) -> EndlessProcess | None:
     if block.kind in ("{", "("):
-        return _endless_list(block.nodes, string)
+        return _find_endless_in_list(block.nodes, string)
     if block.kind not in ("while", "until"):
         return None
     asked = [node for node in block.nodes if node.part == ""]
@@ -189,10 +191,10 @@ def _endless_block(block: Block, string: ShellString) -> Endless | None:
     if len(asked) != 1 or not isinstance(asked[0], SimpleCommand):
         return None
     condition = asked[0]
-    leaves = any(command.words[0].text in _LEAVES_LOOP for command in processes.commands(body))
+    leaves = any(command.words[0].text in _LEAVES_LOOP for command in processes.iter_commands(body))
     if leaves or not _never_ends_loop(block.kind, condition):
         return None
-    return Endless(condition.words, block.kind)
+    return EndlessProcess(condition.words, block.kind)
 
 
 def _never_ends_loop(kind: str, condition: SimpleCommand) -> bool:
@@ -208,14 +210,14 @@ def _may_train(process: Process) -> bool:
 
 
 def _trains(process: Process) -> bool:
-    """Whether a program is a launcher, or a script of Python whose name says nothing of other work."""
+    """Whether a program is a launcher, or a Python script whose name does not suggest other work."""
     has_script = any(word.base_name.endswith(".py") for word in process.words)
     return is_training(process) and (process.name in TRAINERS or has_script)
 
 
 def _ends_others(string: ShellString) -> bool:
-    """Whether a command of a string may end what runs beside it."""
-    return any(string.process(command).name in _KILLERS for command in processes.commands(string.nodes))
+    """Whether a command of a string may end the processes in its background."""
+    return any(string.process(command).name in _KILLERS for command in processes.iter_commands(string.nodes))
 
 
 def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
@@ -224,7 +226,7 @@ def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
     return nodes[at].operator_after == "&"
 
 
-def _cut_off(nodes: Sequence[Node], at: int, string: ShellString) -> bool:
+def _is_cut_off(nodes: Sequence[Node], at: int, string: ShellString) -> bool:
     """Whether a later program of the pipeline ends, and so ends the writer."""
     while nodes[at].operator_after in ("|", "|&") and at + 1 < len(nodes):
         at += 1
@@ -252,7 +254,7 @@ def _is_endless(process: Process) -> bool:
     if name in _ENDLESS_SERVERS:
         return not _SHORT & set(arguments)
     if name == "sshd":
-        return _daemon(process) is None and not _is_test_only(arguments)
+        return _find_daemon(process) is None and not _is_test_only(arguments)
     if name.startswith("python") and _is_parameter_server(arguments):
         return True
     if name.startswith("python") and "-m" in arguments:
@@ -262,7 +264,7 @@ def _is_endless(process: Process) -> bool:
 
 
 def _is_parameter_server(arguments: Sequence[str]) -> bool:
-    """Whether a script of TensorFlow or the like is told to be a parameter server, which joins for ever."""
+    """Whether the options of a script make it a parameter server, which never ends."""
     options = [argument.lower().replace("-", "_").lstrip("_") for argument in arguments]
     return any(
         _PARAMETER_SERVER.fullmatch(f"{one}={other}") for one, other in pairwise([*options, ""])
@@ -297,7 +299,7 @@ def sleep_seconds(arguments: Sequence[str]) -> int:
     )
 
 
-def _daemon(process: Process) -> Daemon | None:
+def _find_daemon(process: Process) -> Daemon | None:
     """Return the daemon that a program becomes; None if it stays in the foreground or is no daemon."""
     name, arguments = process.name, [word.text for word in process.words[1:]]
     if name == "service" and arguments[1:2] in (["start"], ["restart"]):

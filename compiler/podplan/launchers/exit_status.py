@@ -40,7 +40,7 @@ _BESIDE = compile_lazily(
 _TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
-class Hidden(NamedTuple):
+class HiddenStatus(NamedTuple):
     """A program whose exit status is lost: its words, ``how`` (a clause), and ``cause``.
 
     ``cause`` is "pipe", "alternative", "next", "background", "ended" or "wait".
@@ -51,7 +51,7 @@ class Hidden(NamedTuple):
     cause: str
 
 
-class _Exposed(NamedTuple):
+class _ExposedProgram(NamedTuple):
     """A program of a list of nodes, and how its status is lost in it ("" if it is not)."""
 
     process: Process
@@ -61,7 +61,7 @@ class _Exposed(NamedTuple):
 
 
 def is_work(process: Process) -> bool:
-    """Whether a process is the purpose of its container, and no helper."""
+    """Whether a process is the main work of its container, not a helper."""
     return bool(process.name) and process.name not in HELPERS and process.name not in _CHECKS
 
 
@@ -76,9 +76,8 @@ def is_training(process: Process) -> bool:
     return starts and not _BESIDE.search(name.lower())
 
 
-def hidden_status(process: Process) -> Hidden | None:
-    """Return the last program of a process that is no helper, if the process may succeed although it
-    failed."""
+def find_hidden_status(process: Process) -> HiddenStatus | None:
+    """Return the last program of a process that does its work, if the process may hide its failure."""
     if process.string is None:
         return None
     found = list(_iter_in_string(process.string))
@@ -87,14 +86,16 @@ def hidden_status(process: Process) -> Hidden | None:
         last = found[-1]  # it still runs when the shell ends
     if last is None or not last.how:
         return None
-    return Hidden(last.process.words, last.how, last.cause)
+    return HiddenStatus(last.process.words, last.how, last.cause)
 
 
-def _iter_in_string(string: ShellString) -> Iterator[_Exposed]:
+def _iter_in_string(string: ShellString) -> Iterator[_ExposedProgram]:
     return _iter_in_list(string.nodes, string.options, string)
 
 
-def _iter_in_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+def _iter_in_list(
+    nodes: Sequence[Node], options: frozenset[str], string: ShellString
+) -> Iterator[_ExposedProgram]:
     """Yield the programs in a sequence of commands."""
     for at, node in enumerate(nodes):
         if isinstance(node, SimpleCommand) and node.words[0].text == "set":
@@ -111,21 +112,21 @@ def _iter_in_list(nodes: Sequence[Node], options: frozenset[str], string: ShellS
             yield exposed._replace(how=how, cause=cause, in_background=in_background)
 
 
-def _iter_in_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+def _iter_in_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_ExposedProgram]:
     if isinstance(node, Block):
         if node.kind == "function":
             return
-        for part in _parts(node):
+        for part in _iter_lists(node):
             yield from _iter_in_list(part, options, string)
         return
     process = string.process(node)
     if process.string is not None:
         yield from _iter_in_string(process.string)
     elif is_work(process):
-        yield _Exposed(process)
+        yield _ExposedProgram(process)
 
 
-def _parts(block: Block) -> Iterator[list[Node]]:
+def _iter_lists(block: Block) -> Iterator[list[Node]]:
     """Yield the lists of commands in a block; conditions of ``if`` and ``while`` may fail."""
     asks = block.kind in ("if", "while", "until")
     for name in dict.fromkeys(node.part for node in block.nodes):
@@ -150,7 +151,10 @@ def _find_loss(
     if any(node.is_negated for node in nodes[at : end + 1]):
         return "", ""
     if end > at and "pipefail" not in options and string.status_read < nodes[end].start:
-        return f"a pipeline has the exit status of its last command, {_name(nodes[end], string)}", "pipe"
+        return (
+            f"a pipeline has the exit status of its last command, {_describe_node(nodes[end], string)}",
+            "pipe",
+        )
     last, only_and = end, True
     while nodes[last].operator_after in ("&&", "||") and last + 1 < len(nodes):
         operator, start = nodes[last].operator_after, last + 1
@@ -159,12 +163,15 @@ def _find_loss(
             alternative = nodes[start : last + 1]
             if not all(_succeeds(node, string) for node in alternative):
                 return "", ""
-            return f'the command after "||", {_name(alternative[-1], string)}, succeeds', "alternative"
+            return (
+                f'the command after "||", {_describe_node(alternative[-1], string)}, succeeds',
+                "alternative",
+            )
         only_and = False
     if nodes[last].operator_after == "&":
         if any(
             _waits_for_id(command) and command.start > nodes[last].end
-            for command in processes.commands(string.nodes)
+            for command in processes.iter_commands(string.nodes)
         ):
             return "", ""
         return _explain_background(nodes[last], nodes[last + 1 :], string)
@@ -173,7 +180,7 @@ def _find_loss(
         return "", ""
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
-    return f"the script has the exit status of its last command, {_name(rest[-1], string)}", "next"
+    return f"the script has the exit status of its last command, {_describe_node(rest[-1], string)}", "next"
 
 
 def _iter_nodes_after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
@@ -188,12 +195,12 @@ def _iter_nodes_after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
 def _explain_background(last: Node, rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
     """Return how the status of a list in the background is lost, by the commands after it; a loop around it
     may end before those that wait."""
-    later = (node for node in processes.commands(string.nodes) if node.start > last.end)
+    later = (node for node in processes.iter_commands(string.nodes) if node.start > last.end)
     waits = [node for node in later if node.words[0].text in ("wait", "fg")]
     if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
         return "", ""
     if waits:
-        return "wait without a process id succeeds whatever the processes did", "wait"
+        return "wait without a process id succeeds even if a process failed", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
@@ -235,10 +242,10 @@ def _traps_end(command: SimpleCommand) -> bool:
     return any(_TRAP.search(word.text) for word in command.words[2:])
 
 
-def _name(node: Node, string: ShellString) -> str:
+def _describe_node(node: Node, string: ShellString) -> str:
     """Return the name of a node for messages: the program, with its first argument if that helps."""
     if isinstance(node, Block):
-        return _name(node.nodes[-1], string) if node.nodes else "a block"
+        return _describe_node(node.nodes[-1], string) if node.nodes else "a block"
     process = string.process(node)
     if process.name in ("exit", "return", "sleep") and len(process.words) > 1:
         return f"{process.name} {process.words[1].text}"

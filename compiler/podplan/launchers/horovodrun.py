@@ -165,12 +165,12 @@ def split_hosts(hosts: str) -> dict[str, int] | None:
 
 
 def _iter_errors(command_line: CommandLine, launcher_word: Word) -> Iterator[CommandLineError]:
-    """The errors that are not those of a single word, in the order in which horovodrun finds them."""
+    """Yield the errors that concern several words, in the order in which horovodrun finds them."""
     options = command_line.options
     for names in _ALTERNATIVES:
         given = [options[name] for name in names if name in options]
         for option in given[1:]:
-            message = f"horovodrun takes only one of {given[0].flag.text} and {option.flag.text}"
+            message = f"horovodrun accepts only one of {given[0].flag.text} and {option.flag.text}"
             yield CommandLineError(option.flag, message)
     if not _INFORMATIVE.isdisjoint(options):
         return

@@ -90,7 +90,7 @@ def is_known_option(spelling: str) -> bool:
 
 
 def needs_two_dashes(word: Word) -> bool:
-    """Whether a word is an option of one dash that Open MPI 5 takes with two dashes only."""
+    """Whether a word is an option with one dash that Open MPI 5 accepts only with two dashes."""
     option = word.text.partition("=")[0]
     return option[:2] != "--" and option[1:] in OPEN_MPI_5.only_double_dash
 
@@ -264,7 +264,7 @@ class LineParser:
     def _add_unknown(self, flag: Word) -> None:
         spelling = flag.text.lstrip("-")
         if spelling.partition("=")[0] in self.grammar.only_double_dash:
-            message = f"{self.grammar.name} has no {flag.text}; it takes -{flag.text}"
+            message = f"{self.grammar.name} has no {flag.text}; use -{flag.text}"
         elif spelling.partition("=")[0] in self.grammar.options and "=" in spelling:
             message = f'{self.grammar.name} does not take "{flag.text}": the value is the next word'
         else:

@@ -1,7 +1,6 @@
 """The options of mpirun, by MPI implementation.
 
-Source: docs/evidence/mpirun.md#options. The tables were read from the answers of the real programs, of which
-fixtures/launchers has a part.
+Source: docs/evidence/mpirun.md#options. The tables come from runs of the real programs.
 """
 
 from __future__ import annotations

@@ -101,22 +101,22 @@ def build_words_process(listed: Sequence[str], path: Path) -> Process:
     return _process(words, {}, 0, {word.path: kubelet.ExpandedText(word.text) for word in words})
 
 
-def steps(process: Process) -> Iterator[tuple[SimpleCommand | None, Process]]:
+def iter_programs(process: Process) -> Iterator[tuple[SimpleCommand | None, Process]]:
     """Yield the programs that a process starts, in order, also those in blocks; None for the process
     itself."""
     if process.string is None:
         yield None, process
         return
-    for command in commands(process.string.nodes):
-        for _, inner in steps(process.string.process(command)):
+    for command in iter_commands(process.string.nodes):
+        for _, inner in iter_programs(process.string.process(command)):
             yield command, inner
 
 
-def commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
+def iter_commands(nodes: Sequence[Node]) -> Iterator[SimpleCommand]:
     """Yield all commands of nodes, including those in blocks."""
     for node in nodes:
         if isinstance(node, Block):
-            yield from commands(node.nodes)
+            yield from iter_commands(node.nodes)
         else:
             yield node
 
@@ -156,11 +156,11 @@ def _process(
         passed.append(words[0].base_name)
         words = inner.words
         variables = {**variables, **inner.variables} if inner.variables else variables
-    string = _string(words, variables, depth, expanded) if words and depth <= MAX_DEPTH else None
+    string = _parse_shell_string(words, variables, depth, expanded) if words and depth <= MAX_DEPTH else None
     return Process(words, tuple(passed), string)
 
 
-def _string(
+def _parse_shell_string(
     words: tuple[Word, ...],
     variables: EnvVariables,
     depth: int,
@@ -185,13 +185,13 @@ def _string(
     positional = (given[0] if given else words[0], *given[1:])
     read = shell.parse_script(line.text, variables, positional, is_bash=name not in ("sh", "dash", "ash"))
     options = update_shell_options(words[1:at], frozenset())
-    reads = max(_status_reads(line.text), default=-1)
+    reads = max(_find_status_reads(line.text), default=-1)
     nodes = read.nodes if read.syntax_error is None else ()  # of half a string nothing is certain
     made = expanded.get(line.path)
     return ShellString(line.text, line, made, nodes, options, variables, depth, reads)
 
 
-def _status_reads(text: str) -> list[int]:
+def _find_status_reads(text: str) -> list[int]:
     """Return where a string reads the status of a command, other than to print it."""
     reads = [match.start() for match in _STATUS.finditer(text)]
     printed = [match.span() for match in _PRINTED.finditer(text)] if reads else []

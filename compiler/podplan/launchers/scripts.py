@@ -1,4 +1,4 @@
-"""Whether Python can run the word that a launcher takes for the script.
+"""Whether Python can run the word that a launcher parses as the script.
 
 A launcher starts ``python SCRIPT`` for any name. Python then fails on a program, on a shell script, and on a
 script and its arguments in one word. Measured with torch 2.13 and deepspeed 0.19.

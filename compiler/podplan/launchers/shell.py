@@ -29,7 +29,7 @@ _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
 
 class Redirection(NamedTuple):
-    """An operator such as ``>`` and the word behind it, as the shell expands it."""
+    """An operator such as ``>`` and the word after it, as the shell expands it."""
 
     operator: str
     target: Word
@@ -381,7 +381,7 @@ class _ScriptParser:
             self.scope.positional = None
 
     def _expand_target(self, token: Token) -> Word:
-        """Return the word behind a redirection, as written if its value is unknown."""
+        """Return the word after a redirection, as written if its value is unknown."""
         value = expansion.expand_value(token.pieces, self.scope)
         text = token.text if value is None else value
         return Word(text, start=token.start, end=token.end, is_known=value is not None)

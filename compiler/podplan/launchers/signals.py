@@ -21,36 +21,38 @@ from podplan.launchers.shell import Block, Node
 _REPLACED = frozenset(("env", "exec", "nice", "ionice", "numactl", "taskset", "stdbuf", "chrt"))
 
 
-class Unsignalled(NamedTuple):
+class UnsignalledProgram(NamedTuple):
     """A program that does not receive SIGTERM, and how its shell runs it."""
 
     process: Process
     how: str
 
 
-def find_unsignalled(process: Process) -> Iterator[Unsignalled]:
+def find_unsignalled(process: Process) -> Iterator[UnsignalledProgram]:
     """Yield the programs of a main process that certainly run as children of a shell that is process 1."""
     string = process.string
     if string is None or not _REPLACED.issuperset(process.wrappers):
         return
-    if any(command.words[0].text == "trap" for command in processes.commands(string.nodes)):
+    if any(command.words[0].text == "trap" for command in processes.iter_commands(string.nodes)):
         return
     yield from _iter_in_nodes(string.nodes, string, is_last=True)
 
 
-def _iter_in_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) -> Iterator[Unsignalled]:
+def _iter_in_nodes(
+    nodes: tuple[Node, ...], string: ShellString, *, is_last: bool
+) -> Iterator[UnsignalledProgram]:
     for at, node in enumerate(nodes):
-        how = _how(node, is_last=is_last and at == len(nodes) - 1)
+        how = _describe_shell(node, is_last=is_last and at == len(nodes) - 1)
         if isinstance(node, Block):
             if node.kind != "function":
                 yield from _iter_in_nodes(node.nodes, string, is_last=False)
             continue
         inner = string.process(node)
         if how and inner.string is None and "exec" not in inner.wrappers:
-            yield Unsignalled(inner, how)
+            yield UnsignalledProgram(inner, how)
 
 
-def _how(node: Node, *, is_last: bool) -> str:
+def _describe_shell(node: Node, *, is_last: bool) -> str:
     """Return how the shell continues while or after a node runs; "" if the node may replace it."""
     if node.operator_after in ("|", "|&") or node.operator_before in ("|", "|&"):
         return "it runs in a pipeline"

@@ -96,7 +96,7 @@ def tokenize(text: str) -> tuple[list[Token], ShellSyntaxError | None]:
     return token_list, None
 
 
-def comments(text: str) -> list[tuple[int, int]]:
+def find_comments(text: str) -> list[tuple[int, int]]:
     """Return the ranges of the comments of a shell string, without line breaks; none if it has
     here-documents."""
     found, fault = tokenize(text)

@@ -145,7 +145,7 @@ def describe_ambiguous(reference: Reference, found: list[NamedDocument], referre
     more = f" and {len(found) - len(files)} more" if len(found) > len(files) else ""
     message = (
         f"{reference.kind} {format_value(reference.name)} is in {', '.join(files)}{more}, so it is unclear"
-        f" which one counts, and the Pods of this {referrer_kind} are not known and not checked"
+        f" which one applies, and the Pods of this {referrer_kind} are not known and not checked"
     )
     return Diagnostic(
         "CR902", message, reference.path, help="give them different names or namespaces, or exclude a file"

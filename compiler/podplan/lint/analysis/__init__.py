@@ -1,1 +1,1 @@
-"""What several checks need to know of a job: its Pods, launches, processes, hosts, and the inventory."""
+"""Facts about a job that several checks use: its Pods, launches, processes, hosts, and the inventory."""

@@ -1,4 +1,4 @@
-"""The lines of a ColossalAIJob: colossalai run on the launcher, and torchrun as it starts it on a worker."""
+"""The command lines of a ColossalAIJob: colossalai run on the launcher, and torchrun on a worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTION_FIELDS = (("torchConfig", "extraArgs"), ("worker", "torchArgs"))
 
 
 class ColossalAILine(NamedTuple):
-    """The line of the launcher, the options of torchrun as the CR has them, and torchrun on a worker.
+    """The command line of the launcher, the options of torchrun in the CR, and torchrun on a worker.
 
     ``items`` are the entries of the CR; words of ``torchrun`` that come from them have their places.
     """
@@ -32,7 +32,7 @@ class ColossalAILine(NamedTuple):
     job: LoweredJob
 
     def locate_word(self, word: Word) -> tuple[Path, TracedDocument | None, ReplicaGroup | None]:
-        """The path of a word, in the CR or in the Pod of the launcher."""
+        """Return the path of a word, in the CR or in the Pod of the launcher."""
         if word.path[:1] == ("spec",):
             return word.path, self.job.cr, None
         return self.launch.locate_word(word), self.launch.group.doc, self.launch.group
@@ -40,7 +40,7 @@ class ColossalAILine(NamedTuple):
 
 @cache_latest
 def find_colossalai_line(job: LoweredJob) -> ColossalAILine | None:
-    """The lines of a job; None for other kinds, and where no launcher runs colossalai run."""
+    """Return the command lines of a job; None for other kinds, and if no launcher runs colossalai run."""
     if not has_trait(job, "colossalai-by-controller"):
         return None
     for launch in find_launches(job):
@@ -78,5 +78,5 @@ def _read_option_words(job: LoweredJob) -> tuple[Word, ...]:
 
 
 def to_launch_argument(item: Word) -> str:
-    """An option as the controller hands it to colossalai run (facts.COLOSSALAI_LAUNCH_ARGUMENTS)."""
+    """Return an option as the controller passes it to colossalai run (facts.COLOSSALAI_LAUNCH_ARGUMENTS)."""
     return item.text.removeprefix("--")

@@ -1,4 +1,4 @@
-"""What all cross-job checks have in common.
+"""Common parts of cross-job checks.
 
 Such a check is called once. It gets the summaries of the jobs, plain data by the number of the job, and
 rebuilds the few jobs that it reports or points at.
@@ -23,7 +23,7 @@ MAX_RELATED_JOBS = 3
 
 
 class SharingJobs:
-    """Jobs that have something in common, in their order."""
+    """Jobs that share a key, in their order."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
@@ -31,19 +31,18 @@ class SharingJobs:
         self._first: dict[JobIdentity, tuple[int, int]] = {}
 
     def add(self, number: int, job: JobNameSummary) -> None:
-        """One more of them."""
+        """Add a job."""
         self._first.setdefault(job.identity, (len(self._numbers), len(self._names)))
         self._numbers.append(number)
         self._names[job.job_label] = None
 
     def find_earlier_jobs(self, job: JobNameSummary) -> tuple[list[int], list[str]]:
-        """The jobs of other files and documents before the first variant of one: the numbers of some, and the
-        names of all."""
+        """Return jobs of other documents before the first variant: some numbers, all names."""
         numbers, names = self._first[job.identity]
         return self._numbers[: min(numbers, MAX_RELATED_JOBS)], list(islice(self._names, names))
 
 
 def get_name_place(job: LoweredJob) -> tuple[TracedDocument, Path, str]:
-    """Where the name of a job is written, as a related place."""
+    """Return where the name of a job is written, as a related location."""
     assert job.cr is not None
     return job.cr, find_written_path(job.cr.data, *NAME_PATH), get_job_label(job)

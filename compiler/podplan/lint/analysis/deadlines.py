@@ -1,4 +1,4 @@
-"""After how many seconds a job ends, or the Job that creates its Pods, and where that is written.
+"""The deadlines of a job and of the Jobs that create its Pods, and where they are written.
 
 Sources: docs/evidence/jobset.md#end-of-a-job, docs/evidence/trainer.md#status.
 """
@@ -25,14 +25,14 @@ class Deadline(NamedTuple):
 
 
 def find_job_deadline(job: LoweredJob) -> Deadline | None:
-    """The deadline that the CR states for the whole job."""
+    """Return the deadline that the CR states for the whole job."""
     path = (*_find_policy_path(job), _FIELD)
     seconds = value_at(job.cr.data, path) if job.cr is not None else None
     return Deadline(seconds, job.cr, path) if job.cr is not None and seconds is not None else None
 
 
 def list_deadlines(job: LoweredJob, group: ReplicaGroup) -> list[Deadline]:
-    """The deadlines that end the Pods of a group with their job: its own, and that of their Job."""
+    """Return the deadlines that end the Pods of a group: that of the job, and that of their Job."""
     own, pod_jobs = find_job_deadline(job), find_pod_jobs(job, group)
     found = [own] if own is not None else []
     if pod_jobs is not None and pod_jobs.doc is not job.cr:
@@ -42,7 +42,7 @@ def list_deadlines(job: LoweredJob, group: ReplicaGroup) -> list[Deadline]:
 
 
 def find_zero_deadline(job: LoweredJob) -> Deadline | None:
-    """The deadline of 0 of a job, or of one of its Jobs, which then creates no Pod."""
+    """Return a deadline of 0, of a job or of one of its Jobs, which then creates no Pod."""
     path: Path = ("spec", _FIELD)
     docs = [group.doc for group in job.groups if group.doc.data.get("kind") == "Job"]
     own = find_job_deadline(job)
@@ -52,7 +52,7 @@ def find_zero_deadline(job: LoweredJob) -> Deadline | None:
 
 
 def locate_missing_deadline(job: LoweredJob, group: ReplicaGroup) -> tuple[TracedDocument | None, Path]:
-    """Where a deadline for a group belongs: in the CR, or in the Job of a CR with several."""
+    """Return the place for the deadline of a group: the CR, or the Job of a CR with several Jobs."""
     pod_jobs = find_pod_jobs(job, group)
     if pod_jobs is not None and has_trait(job, "deadline-by-job"):
         return pod_jobs.doc, ("spec",)

@@ -1,4 +1,4 @@
-"""The deepspeed line of a DeepSpeedJob, with each word at its place in the CR."""
+"""The deepspeed command line of a DeepSpeedJob, with the place of each word in the CR."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DeepSpeedLine(NamedTuple):
     is_custom: bool
 
     def locate_word(self, word: Word) -> Path:
-        """The path of a word of the line in the CR."""
+        """Return the path of a word in the CR."""
         if self.is_custom:
             return TextPath((*_CONFIG_PATH, "customCommand"), (word.start, word.end))
         return word.path or _CONFIG_PATH
@@ -35,7 +35,7 @@ class DeepSpeedLine(NamedTuple):
 
 @cache_latest
 def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
-    """The deepspeed line of a job; None in debug mode, and where customCommand runs something else."""
+    """Return the deepspeed command line; None in debug mode, and if customCommand runs another program."""
     if not has_trait(job, "deepspeed-by-controller") or is_mode_enabled(job, "debug"):
         return None
     from podplan.launchers.deepspeed import parse_deepspeed

@@ -1,4 +1,4 @@
-"""The values of the variables of a container, as far as the lowered Pod has them.
+"""The values of the variables of a container, if they are known from the lowered Pod.
 
 Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
 """
@@ -32,7 +32,7 @@ class EnvValue(NamedTuple):
 
 
 def read_env_value(group: ReplicaGroup, path: Path, number: int) -> EnvValue:
-    """The value of the variable ``number`` of the container at ``path``."""
+    """Return the value of the variable ``number`` of the container at ``path``."""
     first, last = (
         _get_pod(group, index) for index in (group.start, group.start + max(group.replicas, 1) - 1)
     )
@@ -52,7 +52,7 @@ def read_env_value(group: ReplicaGroup, path: Path, number: int) -> EnvValue:
         texts = _pair_known(_read_pod_field(first, field), _read_pod_field(last, field))
         return EnvValue(texts, description, texts is None, field in _ADDRESS_FIELDS)
     resource = get_text(get_mapping(source, "resourceFieldRef"), "resource")
-    return EnvValue(None, f"{resource} of the container" if resource else "a value from elsewhere")
+    return EnvValue(None, f"{resource} of the container" if resource else "a value that is not known")
 
 
 def _pair_known(first: str | None, last: str | None) -> tuple[str, str] | None:
@@ -71,7 +71,7 @@ def _get_container(pod: dict[str, Any], path: Path) -> Any:
 
 
 def _read_literal_value(pod: dict[str, Any], path: Path, number: int) -> str | None:
-    """A literal value with its references replaced, which may lead to a field of the Pod."""
+    """Return a literal value with its references replaced, which may refer to a field of the Pod."""
     container = _get_container(pod, path)
     values: dict[str, str | None] = {}
     value: str | None = None
@@ -89,7 +89,7 @@ def _read_literal_value(pod: dict[str, Any], path: Path, number: int) -> str | N
 
 
 def _read_pod_field(pod: dict[str, Any], field: str) -> str | None:
-    """A field of the Pod; None where the API server or the kubelet sets it."""
+    """Return a field of the Pod; None if the API server or the kubelet sets it."""
     metadata = get_mapping(pod, "metadata")
     if field in ("metadata.name", "metadata.namespace"):
         return get_text(metadata, field.partition(".")[2]) or None

@@ -1,4 +1,4 @@
-"""What a job has: a check that requires some of it is neither loaded nor called for a job without."""
+"""The features of a job, without which the checks that require them are neither loaded nor called."""
 
 from __future__ import annotations
 

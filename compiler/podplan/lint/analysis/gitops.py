@@ -1,4 +1,4 @@
-"""What a GitOps tool reads on an object, and which tool it is.
+"""The GitOps tool of a job, and the annotations that it reads.
 
 Sources: the Argo CD documentation on sync options, sync waves and resource hooks; the Flux documentation of
 Kustomization; docs/evidence/gitops-argocd.md#pruning-with-confirmation, docs/evidence/gitops-flux.md#pruning.
@@ -29,18 +29,18 @@ PRUNE_ANNOTATION, SUBSTITUTE_ANNOTATION, FORCE_ANNOTATION = (
 
 
 def get_annotation_path(name: str) -> Path:
-    """The path of an annotation."""
+    """Return the path of an annotation."""
     return ("metadata", "annotations", name)
 
 
 def get_annotations(data: Mapping[str, Any]) -> Mapping[str, str]:
-    """The annotations of an object that are text; another value is what the API server refuses."""
+    """Return the annotations of an object that are text; the API server rejects other values."""
     annotations = get_mapping(get_mapping(data, "metadata"), "annotations")
     return {key: value for key, value in annotations.items() if isinstance(value, str)}
 
 
 def find_gitops_tool(job: LoweredJob) -> str:
-    """The tool that applies a job, as the configuration says or an annotation shows; "" for none known."""
+    """Return the tool that applies a job, by the configuration or an annotation; "" if it is not known."""
     if job.gitops_tool in TOOL_NAMES:
         return job.gitops_tool
     annotations = get_annotations(job.cr.data) if job.cr is not None else {}
@@ -49,12 +49,12 @@ def find_gitops_tool(job: LoweredJob) -> str:
 
 
 def find_hook_phases(data: Mapping[str, Any]) -> list[str]:
-    """The phases that an object is a hook of, in Argo CD."""
+    """Return the phases of Argo CD in which an object is a hook."""
     return [phase for phase in split_list(get_annotations(data).get(HOOK_ANNOTATION, "")) if phase != "Skip"]
 
 
 def parse_sync_options(data: Mapping[str, Any]) -> dict[str, str]:
-    """The sync options of Argo CD that an object has, by name."""
+    """Return the sync options of Argo CD that an object has, by name."""
     pairs = (
         option.partition("=") for option in split_list(get_annotations(data).get(ARGOCD_SYNC_OPTIONS, ""))
     )
@@ -62,17 +62,17 @@ def parse_sync_options(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def parse_delete_policies(data: Mapping[str, Any]) -> list[str]:
-    """When Argo CD deletes a hook; without a policy, before it makes it again."""
+    """Return when Argo CD deletes a hook; the default is before it creates it again."""
     return split_list(get_annotations(data).get(DELETE_POLICY_ANNOTATION, "")) or ["BeforeHookCreation"]
 
 
 def parse_sync_wave(data: Mapping[str, Any]) -> int:
-    """The sync wave of an object; Argo CD takes what is no whole number for none at all."""
+    """Return the sync wave of an object; Argo CD ignores a value that is not an integer."""
     return parse_integer(get_text(get_annotations(data), WAVE_ANNOTATION)) or 0
 
 
 def parse_integer(value: str) -> int | None:
-    """A whole number as strconv.Atoi of Go reads it: a sign and digits, and nothing besides."""
+    """Parse an integer as strconv.Atoi of Go does: an optional sign and digits."""
     digits = value[1:] if value[:1] in ("+", "-") else value
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
         return None
@@ -80,5 +80,5 @@ def parse_integer(value: str) -> int | None:
 
 
 def split_list(value: str) -> list[str]:
-    """What an annotation lists, parted by commas."""
+    """Split the value of an annotation at commas."""
     return [one.strip() for one in value.split(",") if one.strip()]

@@ -1,4 +1,4 @@
-"""What the ClusterInventory says, as checks look it up."""
+"""Lookups in the ClusterInventory for checks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ WELL_KNOWN_LABEL_PREFIXES = (
 
 
 def get_section(job: LoweredJob, name: str) -> Mapping[str, Any]:
-    """A section of the inventory by the names of its entries; empty where it has none."""
+    """Return a section of the inventory by the names of its entries; empty if it is missing."""
     return get_mapping(job.inventory.data.get("spec"), name) if job.inventory is not None else {}
 
 
 def get_entry(job: LoweredJob, section_name: str, name: str) -> Mapping[str, Any]:
-    """One entry of a section; empty where there is none or nothing is said of it."""
+    """Return an entry of a section; empty if it is missing or has no fields."""
     return get_mapping(get_section(job, section_name), name)
 
 
 def find_inventory_place(job: LoweredJob, *path: str) -> list[tuple[TracedDocument, Path, str]]:
-    """A part of the inventory as a related place, as far as it is written."""
+    """Return a part of the inventory as a related location, up to the last key that exists."""
     inventory = job.inventory
     if inventory is None:
         return []
@@ -41,25 +41,25 @@ def find_inventory_place(job: LoweredJob, *path: str) -> list[tuple[TracedDocume
 
 
 def describe_absence(name: str, known_names: Iterable[str], limit: int = 6) -> str:
-    """That the inventory does not have a name, with the one that was meant, or else those that it has."""
+    """Describe that the inventory lacks a name, with a suggestion or the names that it has."""
     suggestion = suggest_phrase(name, known_names) or f", which has {format_list(sorted(known_names), limit)}"
     return f"is not in the inventory{suggestion}"
 
 
 def describe_namespaces(entry: Mapping[str, Any]) -> str:
-    """The namespaces that something of the inventory is for: "the namespaces nlp and vision"."""
+    """Describe the namespaces of an entry of the inventory: "the namespaces nlp and vision"."""
     names = [str(one) for one in entry["namespaces"]]
     return f"the namespace{'s' if len(names) > 1 else ''} {format_list(names, 6)}"
 
 
 def is_available_in(entry: Mapping[str, Any], namespace: str) -> bool:
-    """Whether something of the inventory exists in a namespace; without a namespace nothing is known."""
+    """Whether an entry of the inventory exists in a namespace; true if the namespace is not known."""
     namespaces = entry.get("namespaces")
     return not isinstance(namespaces, list) or not namespaces or not namespace or namespace in namespaces
 
 
 def find_eligible_node_groups(job: LoweredJob, spec: Mapping[str, Any]) -> tuple[list[str], str]:
-    """The node groups that a Pod may run on, and what keeps it from the last one that it may not.
+    """Return the node groups that a Pod may run on, and why it may not run on the last of the others.
 
     Looks at node selectors, required node affinity and taints; what an inventory does not say (a group
     without labels) keeps nothing away.
@@ -81,7 +81,7 @@ def find_eligible_node_groups(job: LoweredJob, spec: Mapping[str, Any]) -> tuple
 
 
 def get_allocatable(job: LoweredJob, node_group: str, resource: str) -> int | None:
-    """What Pods may use of one node, in 10⁻⁹; None where the inventory does not say."""
+    """Return the allocatable amount of one node, in 10⁻⁹; None if the inventory does not state it."""
     amounts = get_mapping(get_entry(job, "nodes", node_group), "allocatable")
     if resource in amounts:
         return quantities.parse_quantity(amounts[resource])
@@ -96,7 +96,7 @@ def _explain_selector_mismatch(group: Mapping[str, Any], spec: Mapping[str, Any]
 
 
 def _may_have_label(group: Mapping[str, Any], key: object, values: list[Any] | None) -> bool:
-    """Whether nodes of a group have a label, or may have it for all that is known."""
+    """Whether nodes of a group have a label, or may have it because the inventory does not list labels."""
     labels = get_mapping(group, "labels")
     if (
         not labels
@@ -114,7 +114,7 @@ def _explain_affinity_mismatch(group: Mapping[str, Any], spec: Mapping[str, Any]
     )
     terms = [term for _, term in get_entries(required, "nodeSelectorTerms")]
     if terms and not any(_matches_term(group, term) for term in terms):
-        return "its nodes do not fulfil the node affinity"
+        return "its nodes do not match the node affinity"
     return ""
 
 
@@ -158,7 +158,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def iter_node_groups_with(job: LoweredJob, resource: str) -> Iterator[tuple[str, int]]:
-    """The node groups that have a resource, and how much of it in 10⁻⁹."""
+    """Yield the node groups that have a resource, with the amount in 10⁻⁹."""
     for name in get_section(job, "nodes"):
         amount = get_allocatable(job, name, resource)
         if amount:

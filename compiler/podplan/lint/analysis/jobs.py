@@ -1,4 +1,4 @@
-"""A job as checks about several of its objects see it: roles of the CR, Pods, GPUs, places to point at."""
+"""Parts of a job that checks use: replica types of the CR, Pods, GPUs, and their locations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ReplicaSpec(NamedTuple):
-    """An entry of a CR that has replicas: its place in the CR and what is written there."""
+    """A replica type of a CR: its path in the CR, and the data there."""
 
     type: str
     path: Path
@@ -28,7 +28,7 @@ class ReplicaSpec(NamedTuple):
 
 
 class JobIdentity(NamedTuple):
-    """Which job of the repository this is: the file and document that it is written in, and its name.
+    """The identity of a job in the repository: its file, its document and its name.
 
     A profile in several environments is one instance, the entries of a matrix are several. ``entry`` is the
     path to an entry of a List.
@@ -41,7 +41,7 @@ class JobIdentity(NamedTuple):
 
 
 class JobNameSummary(NamedTuple):
-    """What a job leaves for those that are compared with it: its name, and which job it is."""
+    """The summary of a job for comparisons with others: its name and its identity."""
 
     namespace: str
     job_label: str
@@ -58,7 +58,7 @@ class JobNameSummary(NamedTuple):
 
 @cache_latest
 def spec_of(job: LoweredJob) -> Mapping[str, Any]:
-    """The spec of the CR."""
+    """Return the spec of the CR."""
     return get_mapping(job.cr.data, "spec") if job.cr is not None else {}
 
 
@@ -69,7 +69,7 @@ def kind_of(job: LoweredJob) -> str:
 
 @cache_latest
 def find_kind_spec(job: LoweredJob) -> KindSpec | None:
-    """What the kind of the job answers; None without a CR."""
+    """Return the ``KindSpec`` of the job; None without a CR."""
     if job.declared_kind is not None:
         return job.declared_kind
     kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else None
@@ -83,38 +83,38 @@ def has_trait(job: LoweredJob, trait: str) -> bool:
 
 
 def format_type_of(group: ReplicaGroup) -> str:
-    """The replica type of Pods after the word Pods: " of worker"; "" for those of a Job, which has none."""
+    """Format the replica type of Pods for messages: " of worker"; "" for a Job, which has none."""
     return f" of {group.replica_type}" if group.replica_type not in ("", "pod") else ""
 
 
 def find_clean_up(job: LoweredJob) -> CleanUp | None:
-    """The field that says what ends with the job; None where the kind has none."""
+    """Return the clean-up field; None if the kind has none."""
     kind_spec = find_kind_spec(job)
     return kind_spec.clean_up if kind_spec is not None else None
 
 
 def leaves_replicas(job: LoweredJob, clean_up: CleanUp) -> bool:
-    """Whether the clean-up of the job leaves replicas running, which it does unless the CR says otherwise."""
+    """Whether replicas continue to run after the clean-up of the job, as they do by default."""
     values = (value_at(spec_of(job), field) for field in (clean_up.field, clean_up.other_field) if field)
     value = next((value for value in values if value is not None), clean_up.leaving_value)
     return value == clean_up.leaving_value
 
 
 def get_job_label(job: LoweredJob) -> str:
-    """The job as messages name it: kind and name; the kind has its group where several groups have it."""
+    """Return kind and name for messages, with the group if several groups have the kind."""
     metadata = get_mapping(job.cr.data, "metadata") if job.cr is not None else {}
     kind = resource_label(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else ""
     return f"{kind}/{get_text(metadata, 'name') or get_text(metadata, 'generateName')}"
 
 
 def namespace_of(job: LoweredJob) -> str:
-    """The namespace that the CR names, or ""."""
+    """Return the namespace of the CR, or ""."""
     return get_text(get_mapping(job.cr.data, "metadata"), "namespace") if job.cr is not None else ""
 
 
 @cache_latest
 def get_replica_specs(job: LoweredJob) -> tuple[ReplicaSpec, ...]:
-    """The replica types of the CR, in the order written; an empty map is none."""
+    """Return the replica types of the CR in their order, without empty maps."""
     kind_spec = find_kind_spec(job)
     if kind_spec is None or job.cr is None:
         return ()
@@ -127,7 +127,7 @@ def get_replica_specs(job: LoweredJob) -> tuple[ReplicaSpec, ...]:
 
 @cache_latest
 def count_replicas_by_type(job: LoweredJob) -> dict[str, int]:
-    """How many Pods of each replica type there are."""
+    """Count the Pods of each replica type."""
     counts: dict[str, int] = {}
     for group in job.pods:
         counts[group.replica_type] = counts.get(group.replica_type, 0) + group.replicas
@@ -136,7 +136,7 @@ def count_replicas_by_type(job: LoweredJob) -> dict[str, int]:
 
 @cache_latest
 def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path, str]]:
-    """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
+    """Return where the number of replicas of each type is written, as a related location: "4 Pods"."""
     counts = count_replicas_by_type(job)
     places: dict[str, tuple[TracedDocument, Path, str]] = {}
     for replica_spec in get_replica_specs(job):
@@ -153,23 +153,23 @@ def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path
             label = format_count(counts[group.replica_type], "Pod")
             if pod_jobs.jobs > 1:
                 label = f"{format_count(pod_jobs.parallelism, 'Pod')} in each of {pod_jobs.jobs} Jobs"
-            places.setdefault(group.replica_type, (pod_jobs.doc, pod_jobs.count_path, label))
+            places.setdefault(group.replica_type, (pod_jobs.doc, pod_jobs.parallelism_path, label))
     return places
 
 
 def list_replica_places(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
-    """Where the numbers of replicas are written, of all types."""
+    """Return where the numbers of replicas of all types are written."""
     return list(find_replica_places(job).values())
 
 
 @cache_latest
 def count_pods(job: LoweredJob) -> int:
-    """How many Pods the job has."""
+    """Count the Pods of the job."""
     return sum(group.replicas for group in job.pods)
 
 
 def find_training_pods(job: LoweredJob) -> list[ReplicaGroup]:
-    """The Pods that train: all but the one that only launches."""
+    """Return the Pods that train: all except a launcher."""
     return [
         group
         for group in job.pods
@@ -178,12 +178,12 @@ def find_training_pods(job: LoweredJob) -> list[ReplicaGroup]:
 
 
 def count_gpus(group: ReplicaGroup) -> int:
-    """How many GPUs one Pod of a group has."""
+    """Count the GPUs of one Pod of a group."""
     return sum(count_accelerators(container).number for _, container in list_containers(group))
 
 
 def find_gpu_path(group: ReplicaGroup) -> Path | None:
-    """Where the first container that has GPUs says so."""
+    """Return the path of the GPUs of the first container that has any."""
     for path, container in list_containers(group):
         amount = count_accelerators(container)
         if amount.number and amount.path is not None:
@@ -192,22 +192,22 @@ def find_gpu_path(group: ReplicaGroup) -> Path | None:
 
 
 def count_pods_and_gpus(groups: list[ReplicaGroup]) -> tuple[int, int]:
-    """How many Pods there are in groups, and how many GPUs they have together."""
+    """Count the Pods of groups and their GPUs."""
     return sum(g.replicas for g in groups), sum(g.replicas * count_gpus(g) for g in groups)
 
 
 def find_pod_group(job: LoweredJob) -> ReplicaGroup | None:
-    """The PodGroup of the job, where it is scheduled as a gang."""
+    """Return the PodGroup of the job; None if it is not scheduled as a gang."""
     return next((group for group in job.groups if group.doc.data["kind"] == "PodGroup"), None)
 
 
 def queue_of(gang: ReplicaGroup) -> str:
-    """The queue of a PodGroup."""
+    """Return the queue of a PodGroup."""
     return get_text(get_mapping(gang.doc.data, "spec"), "queue")
 
 
 def has_isolated_replicas(job: LoweredJob) -> bool:
-    """Whether the replicas cannot reach each other: the CR could ask for Services, and does not.
+    """Whether the replicas cannot reach each other because the CR does not request Services.
 
     Source: docs/evidence/t9k-genericjob.md#services.
     """
@@ -215,7 +215,7 @@ def has_isolated_replicas(job: LoweredJob) -> bool:
 
 
 def is_mode_enabled(job: LoweredJob, name: str) -> bool:
-    """Whether the CR turns a run mode on: debug or pause."""
+    """Whether the CR enables a run mode: debug or pause."""
     return name in _find_enabled_modes(job)
 
 
@@ -226,7 +226,7 @@ def _find_enabled_modes(job: LoweredJob) -> list[str]:
 
 
 def find_torchrun_switch(job: LoweredJob) -> list[tuple[TracedDocument, Path, str]]:
-    """The line that says whether the controller starts torchrun, as a related place, if there is one."""
+    """Return the field that decides whether the controller starts torchrun, as a related location."""
     candidates: tuple[tuple[TracedDocument | None, Path], ...] = (
         (job.cr, ("spec", "torchrunConfig", "enabled")),
         (job.profile, ("spec", "launcher")),
@@ -238,7 +238,7 @@ def find_torchrun_switch(job: LoweredJob) -> list[tuple[TracedDocument, Path, st
 
 
 def find_written_path(data: object, *path: str | int) -> Path:
-    """``path`` as far as it is written in ``data``: the place to point at for what is missing."""
+    """Return the part of ``path`` that exists in ``data``: the location to report for a missing field."""
     for depth, step in enumerate(path):
         child = _get_child(data, step)
         if child is None:
@@ -256,7 +256,7 @@ def _get_child(data: object, step: str | int) -> object:
 
 
 def identify_job(job: LoweredJob) -> JobIdentity:
-    """Which job of the repository a job is."""
+    """Return the identity of a job."""
     assert job.cr is not None
     source_doc = trace_to_source(job.cr, find_written_path(job.cr.data, "metadata", "name"))[-1]
     label = get_job_label(job)
@@ -268,19 +268,19 @@ def identify_job(job: LoweredJob) -> JobIdentity:
 
 @cache_latest
 def find_gpu_pods(job: LoweredJob) -> list[ReplicaGroup]:
-    """The groups of Pods that have GPUs."""
+    """Return the groups of Pods that have GPUs."""
     return [group for group in job.pods if count_gpus(group)]
 
 
 @cache_latest
 def build_name_summary(job: LoweredJob) -> JobNameSummary:
-    """The name of a job, and which one it is."""
+    """Return the name and the identity of a job."""
     identity = identify_job(job)
     return JobNameSummary(namespace_of(job), identity.name, identity)
 
 
 def format_list(words: list[str], limit: int = 4) -> str:
-    """Some words as a list for people."""
+    """Format words as a list for messages."""
     shown = words[:limit]
     hidden_count = len(words) - len(shown)
     if hidden_count:

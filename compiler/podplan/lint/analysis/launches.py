@@ -1,4 +1,4 @@
-"""The command lines with which the Pods of a job start their processes, with their places in the Pods."""
+"""The command lines with which the Pods of a job start their processes, and their paths in the Pods."""
 
 from __future__ import annotations
 
@@ -54,28 +54,27 @@ class ContainerLaunch(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
     def resolve_environment(self) -> dict[str, str | None]:
-        """The variables that the container sets, before a shell sets others."""
+        """Return the variables that the container sets, without those of a shell."""
         return resolve_environment(self.container, self.metadata)
 
     def locate_word(self, word: Word) -> Path:
-        """The path of a word in the Pod."""
+        """Return the path of a word in the Pod."""
         return below(self.path, word.place)
 
     @property
     def is_launcher(self) -> bool:
-        """Whether it starts the processes of a training."""
+        """Whether the program starts the processes of a training."""
         return self.invocation.launcher in TRAINING_LAUNCHERS
 
     @property
     def torchrun(self) -> TorchrunCommand | None:
-        """What a line of torchrun asks for; None for other programs."""
+        """The parsed command line of torchrun; None for other programs."""
         facts = self.invocation.parsed
         return facts if isinstance(facts, TorchrunCommand) else None
 
     @property
     def mpirun(self) -> MpirunCommand | None:
-        """What a line of mpirun asks for, or one of horovodrun, which starts mpirun; None for other
-        programs."""
+        """The parsed command line of mpirun, or that of horovodrun; None for other programs."""
         facts = self.invocation.parsed
         if isinstance(facts, HorovodrunCommand):
             from podplan.launchers.horovodrun import read_as_mpirun
@@ -86,12 +85,12 @@ class ContainerLaunch(NamedTuple):
 
 @cache_latest
 def find_launches(job: LoweredJob) -> tuple[ContainerLaunch, ...]:
-    """The programs that the training containers of a job start, read from the first replica of each group."""
+    """Return the programs that training containers start, from the first replica of each group."""
     return tuple(launch for group in job.pods for launch in find_replica_launches(group, group.start))
 
 
 def find_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLaunch]:
-    """The programs that the training container of one replica starts; several checks ask for the same."""
+    """Return the programs that the training container of one replica starts, computed once for all checks."""
     launches_by_index = _get_launches_by_index(group)
     if index not in launches_by_index:
         launches_by_index[index] = _read_replica_launches(group, index)
@@ -119,14 +118,14 @@ def _read_replica_launches(group: ReplicaGroup, index: int) -> list[ContainerLau
 
 
 def find_invocations(target: Target) -> list[Invocation]:
-    """The programs that a container of the first replica starts."""
+    """Return the programs that a container of the first replica starts."""
     group_launches = (launch for launch in find_launches(target.job) if launch.group is target.group)
     invocations = [launch.invocation for launch in group_launches if launch.path == target.base_path]
     return invocations or list(find_programs(target.data).invocations)
 
 
 def find_launch_on_replica(launch: ContainerLaunch, index: int) -> ContainerLaunch | None:
-    """The same program of another replica of its group; None where that starts others."""
+    """Return the same program on another replica of its group; None if that replica starts others."""
     number = [
         each.invocation.program_word for each in find_replica_launches(launch.group, launch.group.start)
     ].index(launch.invocation.program_word)
@@ -135,7 +134,7 @@ def find_launch_on_replica(launch: ContainerLaunch, index: int) -> ContainerLaun
 
 
 def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
-    """Where the container sets a variable; None where only the command line or the image does."""
+    """Return the path at which the container sets a variable; None if it does not."""
     entries = [one for one in get_entries(launch.container, "env") if get_text(one[1], "name") == name]
     if not entries:
         return None
@@ -144,7 +143,7 @@ def find_variable_path(launch: ContainerLaunch, name: str) -> Path | None:
 
 
 def find_option_path(launch: ContainerLaunch, torchrun: TorchrunCommand, name: str) -> Path:
-    """Where an option of torchrun is given: on the line, or by its variable; else torchrun itself."""
+    """Return the place of an option of torchrun: its word, its variable, or else torchrun itself."""
     if name not in torchrun.command_line.options and name in torchrun.value_origins:
         path = find_variable_path(launch, f"PET_{name.upper()}")
         if path is not None:
@@ -152,8 +151,8 @@ def find_option_path(launch: ContainerLaunch, torchrun: TorchrunCommand, name: s
     return launch.locate_word(torchrun.find_option_word(name, launch.invocation.program_word))
 
 
-def assignment_place(launch: ContainerLaunch, name: str) -> Path:
-    """Where the shell that starts a program sets a variable before it, else the program itself."""
+def find_assignment_place(launch: ContainerLaunch, name: str) -> Path:
+    """Return the place at which the shell sets a variable before a program, or else the program itself."""
     word = launch.invocation.program_word
     string = value_at(launch.container, word.path)
     if not isinstance(string, str):
@@ -163,7 +162,7 @@ def assignment_place(launch: ContainerLaunch, name: str) -> Path:
 
 
 def find_only_assignment(launch: ContainerLaunch, name: str) -> str:
-    """What the shell that starts a program sets a variable to, if it does so once and no branch chooses it.
+    """Return the value of a variable that the shell sets once, and in no branch, before a program.
 
     "" otherwise. The text is as written, so that it may hold a command that the shell runs.
     """
@@ -177,13 +176,13 @@ def find_only_assignment(launch: ContainerLaunch, name: str) -> str:
 
 
 def gives_several_gpus(program_words: tuple[Word, ...]) -> bool:
-    """Whether each process of a program uses several GPUs, as tests of NCCL do with -g."""
+    """Whether each process of a program uses several GPUs, as NCCL tests do with -g."""
     texts = [word.text for word in program_words]
     return any(flag in ("-g", "--ngpus") and value != "1" for flag, value in pairwise(texts))
 
 
 def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -> bool:
-    """Whether a launch is a script that python runs as the only process, as far as its options show.
+    """Whether a launch is a script that python runs as the only process, judged by its options.
 
     With ``allow_modules`` also a module that python runs, unless its package is known to start other
     processes.
@@ -203,7 +202,7 @@ def is_single_process(launch: ContainerLaunch, *, allow_modules: bool = False) -
 
 
 def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
-    """Whether a script may start a process for each GPU itself, by its name and its options."""
+    """Whether a script may start a process per GPU itself, judged by its name and its options."""
     if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.base_name.lower())):
         return True
     for word in arguments:
@@ -226,5 +225,5 @@ def _is_own_module(invocation: Invocation) -> bool:
 
 
 def get_last_index(group: ReplicaGroup) -> int:
-    """The highest index of a group."""
+    """Return the highest index of a group."""
     return group.start + max(group.replicas, 1) - 1

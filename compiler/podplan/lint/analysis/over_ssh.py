@@ -11,7 +11,7 @@ from podplan.lint.target import LoweredJob, Target
 
 
 def starts_over_ssh(job: LoweredJob) -> bool:
-    """Whether processes are started on other hosts: of a launcher, or of several workers."""
+    """Whether the job starts processes on other hosts: from a launcher, or on several workers."""
     if is_mode_enabled(job, "debug"):
         return False
     return has_trait(job, "launched-over-ssh") and (
@@ -20,7 +20,7 @@ def starts_over_ssh(job: LoweredJob) -> bool:
 
 
 def find_worker_count(job: LoweredJob) -> tuple[Path, int]:
-    """How many workers there are, and the place that says so."""
+    """Count the workers, with the place of that number."""
     elastic = get_mapping(spec_of(job), "elastic")
     if elastic.get("enabled") is True and "expectedReplicas" in elastic:
         return ("spec", "elastic", "expectedReplicas"), get_number(elastic, "expectedReplicas")
@@ -33,7 +33,7 @@ def find_worker_count(job: LoweredJob) -> tuple[Path, int]:
 
 
 def list_worker_count_places(target: Target) -> list[tuple[TracedDocument, Path, str]]:
-    """The number of hosts as a related place."""
+    """Return the number of hosts as a related location."""
     path, count = find_worker_count(target.job)
     label = f"{count} workers" if count != 1 else "a worker"
     return [(target.doc, path, f"{label} started over ssh")]

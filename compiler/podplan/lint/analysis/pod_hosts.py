@@ -30,7 +30,7 @@ _HOSTNAME_PATH = ("spec", "hostname")
 
 
 class HostfileHosts(NamedTuple):
-    """Lines of a hostfile, folded: so many hosts with so many slots each (None where it does not say)."""
+    """Lines of a hostfile, folded: the number of hosts, and the slots of each (None if not stated)."""
 
     line: Indexed
     start: int
@@ -39,7 +39,7 @@ class HostfileHosts(NamedTuple):
 
 
 def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
-    """The hosts of the hostfile that the controller writes; empty where there is none."""
+    """Return the hosts of the hostfile that the controller writes; empty if there is none."""
     hosts: list[HostfileHosts] = []
     for group in job.groups:
         if group.doc.data["kind"] != "ConfigMap":
@@ -54,7 +54,7 @@ def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
 
 
 def count_hostfile_slots(job: LoweredJob) -> int:
-    """The slots of all lines of the hostfile that the controller writes, also of hosts with one line."""
+    """Count the slots of all lines of the hostfile that the controller writes."""
     listings = (
         group.doc.replica_texts.get(("data", "hostfile"))
         for group in job.groups
@@ -67,7 +67,7 @@ def count_hostfile_slots(job: LoweredJob) -> int:
 
 
 def find_hostfile_hosts(hosts: list[HostfileHosts], host: str) -> HostfileHosts | None:
-    """The lines of a hostfile that ``host`` is in."""
+    """Return the lines of a hostfile that contain ``host``."""
     index = _parse_index(host)
     for lines in hosts:
         within = index is not None and lines.start <= index < lines.start + lines.replicas
@@ -77,7 +77,7 @@ def find_hostfile_hosts(hosts: list[HostfileHosts], host: str) -> HostfileHosts 
 
 
 def strip_cluster_domain(host: str) -> str:
-    """A host without the domain of the cluster: train-worker-0 of train-worker-0.ns.svc.cluster.local."""
+    """Return a host without the cluster domain: train-worker-0 for train-worker-0.ns.svc.cluster.local."""
     first, dot, domain = host.partition(".")
     return first if dot and _CLUSTER_DOMAIN.fullmatch(domain) else host
 
@@ -87,14 +87,14 @@ def is_loopback(host: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address, and not that of the container itself."""
+    """Whether a host is an IP address other than loopback."""
     return bool(_ADDRESS.fullmatch(host)) and not is_loopback(host)
 
 
 def _find_by_name(
     groups_by_stem: Mapping[str, list[ReplicaGroup]], name: str
 ) -> tuple[ReplicaGroup, int] | None:
-    """The object of this name: its group and its index."""
+    """Return the object of this name: its group and its index."""
     for group in (*groups_by_stem.get(_strip_number(name), ()), *groups_by_stem.get("", ())):
         varying = find_name_text(group.doc)
         if not isinstance(varying, Indexed):
@@ -110,7 +110,7 @@ def _find_by_name(
 
 
 def find_pod(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
-    """The Pod that a host name leads to, by the Service of the same name, or below a headless Service."""
+    """Return the Pod of a host name, by the Service of the same name, or below a headless Service."""
     if has_service(job, host):
         return _find_by_name(_group_pods_by_stem(job), strip_cluster_domain(host))
     first, _, domain = host.partition(".")
@@ -119,7 +119,7 @@ def find_pod(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
 
 
 def find_pod_by_hostname(job: LoweredJob, name: str) -> tuple[ReplicaGroup, int] | None:
-    """The Pod whose host name this is, which the controller made of its index."""
+    """Return the Pod with this host name, which the controller derives from its index."""
     for group in job.pods:
         text = group.doc.replica_texts.get(_HOSTNAME_PATH)
         if isinstance(text, Indexed):
@@ -132,12 +132,12 @@ def find_pod_by_hostname(job: LoweredJob, name: str) -> tuple[ReplicaGroup, int]
 
 
 def get_subdomain(group: ReplicaGroup) -> str:
-    """The Service that gives the Pods of a group their names; "" where they have none."""
+    """Return the Service of the host names of a group of Pods; "" if they have none."""
     return get_text(get_mapping(group.doc.data, "spec"), "subdomain")
 
 
 def format_hostnames(groups: Iterable[ReplicaGroup]) -> str:
-    """The host names of the first and the last of these Pods."""
+    """Format the host names of the first and the last of these Pods."""
     names = []
     for group in groups:
         text = group.doc.replica_texts.get(_HOSTNAME_PATH)
@@ -152,7 +152,7 @@ def has_service(job: LoweredJob, host: str) -> bool:
 
 
 def has_subdomain_name(job: LoweredJob, host: str, domain: str) -> bool:
-    """Whether a Pod has a name below the Service of its subdomain: train-worker-0 in the domain train.
+    """Whether a Pod resolves below the Service of its subdomain: train-worker-0 in the domain train.
 
     Without ``domain`` that is so if Pods look names up below that Service.
     """
@@ -177,7 +177,7 @@ def _group_services_by_stem(job: LoweredJob) -> Mapping[str, list[ReplicaGroup]]
 
 
 def _group_by_stem(groups: Iterable[ReplicaGroup]) -> Mapping[str, list[ReplicaGroup]]:
-    """Groups by what their names have before a number at the end; by "" with the index elsewhere."""
+    """Group by the name without the number at its end; by "" if the index is elsewhere."""
     groups_by_stem: dict[str, list[ReplicaGroup]] = {}
     for group in groups:
         varying = find_name_text(group.doc)
@@ -193,13 +193,13 @@ def _strip_number(name: str) -> str:
 
 
 def get_job_name(job: LoweredJob) -> str:
-    """The name of the job, which those of its replicas begin with; "" where the API server makes it."""
+    """Return the name of the job, with which names of replicas begin; "" if the API server generates it."""
     return get_text(get_mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
 
 
 @cache_latest
 def build_replica_name_pattern(job: LoweredJob) -> re.Pattern[str] | None:
-    """What names of replicas of the job look like: groups ``type`` and ``index``."""
+    """Return a pattern for names of replicas of the job, with the groups ``type`` and ``index``."""
     name = get_job_name(job)
     types = [re.escape(role.type.lower()) for role in get_replica_specs(job) if role.type]
     if not name or not types:
@@ -211,7 +211,7 @@ def build_replica_name_pattern(job: LoweredJob) -> re.Pattern[str] | None:
 
 
 def explain_missing_host(job: LoweredJob, host: str) -> str:
-    """Why a host that looks like a replica of the job does not exist; "" where it does, or is another's."""
+    """Explain why a host that looks like a replica does not exist; "" for any other host."""
     pattern = build_replica_name_pattern(job)
     match = pattern.fullmatch(strip_cluster_domain(host)) if pattern is not None else None
     if match is None or has_service(job, host):
@@ -229,8 +229,7 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
 
 
 def explain_missing_pod(job: LoweredJob, host: str, is_meeting_point: bool) -> str:
-    """Why a host that looks like a Pod with a host name by its index does not exist; "" where it does, or is
-    another's, or nothing makes the names of the Pods resolve.
+    """Explain why a host that looks like a Pod with an indexed host name does not exist.
 
     Where processes do not meet, NAME-0 below another Service may be a server that has the name of the job.
     """
@@ -246,7 +245,7 @@ def explain_missing_pod(job: LoweredJob, host: str, is_meeting_point: bool) -> s
         if not subdomain or (not domain and sum(group.replicas for group in job.pods) < 2):
             return ""
         if not domain:
-            return f"DNS has the Pod only below its Service, as {first}.{subdomain}"
+            return f"the Pod resolves only below its Service, as {first}.{subdomain}"
         if service != subdomain:
             return f"the Pod is below the Service {subdomain}, as {first}.{subdomain}"
         other = namespace.partition(".")[0]
@@ -279,7 +278,7 @@ def _has_own_service(job: LoweredJob, name: str) -> bool:
 
 
 def find_job_of_host(job: LoweredJob, host: str) -> str:
-    """The job that a host of the form NAME-TYPE-INDEX is a replica of, where that is not this job; else "".
+    """Return the other job to which a host of the form NAME-TYPE-INDEX belongs; "" if there is none.
 
     Only types that this job has count. The name of a job may be followed by five digits of its uid.
     """
@@ -294,7 +293,7 @@ def find_job_of_host(job: LoweredJob, host: str) -> str:
 
 
 def _find_job_of_host(job: LoweredJob, host: str) -> str:
-    """The same for Pods that have host names by their index: of a Job, or of another type and name."""
+    """Return the same for Pods with indexed host names: of a Job, or of another type and name."""
     name, (first, _, domain) = get_job_name(job), host.partition(".")
     types = {group.replica_type for group in job.pods if format_type_of(group)}
     if not name or find_pod_by_hostname(job, first) is not None:
@@ -309,7 +308,7 @@ def _find_job_of_host(job: LoweredJob, host: str) -> str:
 
 
 def _describe_service_name(job: LoweredJob, type_: str, index: int) -> str:
-    """How the Service of a replica is called, as a sentence; "" where it has none."""
+    """Describe the name of the Service of a replica as a sentence; "" if it has none."""
     for group in job.groups:
         within = group.start <= index < group.start + group.replicas
         name = find_name_text(group.doc)

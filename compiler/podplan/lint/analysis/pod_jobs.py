@@ -1,4 +1,4 @@
-"""The Jobs that create the Pods of a job: how many Pods each runs at a time, and in all.
+"""The Jobs that create the Pods of a job, with the numbers of Pods at a time and in total.
 
 Source: docs/evidence/jobset.md#pods-of-a-job.
 """
@@ -32,8 +32,8 @@ class PodJobs(NamedTuple):
         return self.completions > self.parallelism
 
     @property
-    def count_path(self) -> Path:
-        """Where the number of Pods at a time is written: no more run than are to complete."""
+    def parallelism_path(self) -> Path:
+        """The path of the number of Pods at a time, which is at most the number of completions."""
         spec = get_mapping(self.doc.data, "spec")
         names = ("parallelism", "completions")
         if "parallelism" not in spec or spec.get("parallelism") != self.parallelism:
@@ -42,7 +42,7 @@ class PodJobs(NamedTuple):
 
 
 def find_pod_jobs(job: LoweredJob, group: ReplicaGroup) -> PodJobs | None:
-    """The Jobs that create the Pods of a group; None for Pods that a controller creates without a Job."""
+    """Return the Jobs that create the Pods of a group; None if a controller creates them without a Job."""
     metadata = get_mapping(group.doc.data, "metadata")
     name = get_text(get_mapping(metadata, "labels"), _JOB_LABEL)
     if not name:
@@ -54,7 +54,7 @@ def find_pod_jobs(job: LoweredJob, group: ReplicaGroup) -> PodJobs | None:
 
 
 class Retries(NamedTuple):
-    """How often failed Pods are created again, and where that is stated: ``field`` at ``path`` of ``doc``."""
+    """How often failed Pods are recreated, and where that is stated: ``field`` at ``path`` of ``doc``."""
 
     number: int
     field: str
@@ -63,7 +63,7 @@ class Retries(NamedTuple):
 
 
 def count_retries(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
-    """The retries of the Job of some Pods, or of the set that the Job is part of; None without a Job."""
+    """Return the retries of the Job of some Pods, or of its JobSet; None without a Job."""
     pod_jobs = find_pod_jobs(job, group)
     if pod_jobs is None:
         return None
@@ -76,7 +76,7 @@ def count_retries(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
 
 
 def _count_restarts_of_set(job: LoweredJob, group: ReplicaGroup) -> Retries | None:
-    """How often all Jobs of a set are created again when one fails."""
+    """Return how often all Jobs of a JobSet are recreated if one fails."""
     doc = _find_set(job, group)
     policy = get_mapping(get_mapping(doc.data, "spec"), "failurePolicy") if doc is not None else {}
     if doc is None or "maxRestarts" not in policy:
@@ -86,7 +86,7 @@ def _count_restarts_of_set(job: LoweredJob, group: ReplicaGroup) -> Retries | No
 
 
 def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether the Job of some Pods is created when others of its set are ready or complete."""
+    """Whether the Job of some Pods is created only when other Jobs are ready or complete."""
     doc = _find_set(job, group)
     spec = get_mapping(doc.data, "spec") if doc is not None else {}
     entries = [entry for _, entry in get_entries(spec, "replicatedJobs")]
@@ -96,7 +96,7 @@ def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 def _find_set(job: LoweredJob, group: ReplicaGroup) -> TracedDocument | None:
-    """The document with the Jobs of a set that Pods belong to: the CR, or what its controller creates."""
+    """Return the JobSet of some Pods: the CR, or the one that its controller creates."""
     if _SET_LABEL not in get_mapping(get_mapping(group.doc.data, "metadata"), "labels"):
         return None
     documents = [job.cr, *(one.doc for one in job.groups)]

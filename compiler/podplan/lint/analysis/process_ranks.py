@@ -1,4 +1,4 @@
-"""Which ranks the processes of each Pod get, as far as they are fixed before the job runs.
+"""The ranks of the processes of each Pod, if they are fixed before the job runs.
 
 Sources: docs/evidence/torchrun.md#static-rendezvous, docs/evidence/torchrun.md#ranks-of-nodes,
 docs/evidence/deepspeed-launcher.md#variables-of-the-processes,
@@ -79,13 +79,13 @@ def find_node_spans(
 
 
 def is_assigned_at_rendezvous(launch: ContainerLaunch, most_nodes: int) -> bool:
-    """Whether the numbers of nodes are assigned when they meet."""
+    """Whether the rendezvous assigns the numbers of nodes."""
     torchrun = launch.torchrun
     return torchrun is not None and torchrun.backend != "static" and most_nodes > 1
 
 
 def _find_span_of_group(launch: ContainerLaunch, nodes: int, per_node: int) -> NodeRanks | None:
-    """The nodes that the Pods with a launch say that they are."""
+    """Return the node numbers that the Pods of a launch state."""
     group = launch.group
     name_text = find_name_text(group.doc)
     name = name_text if isinstance(name_text, Indexed) else find_object_name(group.doc)
@@ -111,7 +111,7 @@ def _read_node_rank(launch: ContainerLaunch) -> int | None:
 
 
 def _read_variable_of_rank(launch: ContainerLaunch) -> tuple[int | None, int | None]:
-    """The values of PET_NODE_RANK in the first and the last Pod, which may come from a field of the Pod."""
+    """Return PET_NODE_RANK of the first and the last Pod, which may come from a field of the Pod."""
     torchrun = launch.torchrun
     if torchrun is None or torchrun.value_origins.get("node_rank") != "PET_NODE_RANK":
         return None, None
@@ -127,13 +127,13 @@ def _read_variable_of_rank(launch: ContainerLaunch) -> tuple[int | None, int | N
 
 
 def _iter_spans_of_hosts(hosts: list[HostfileHosts], per_node: int) -> Iterator[NodeRanks]:
-    """The hosts of a hostfile in its order."""
+    """Yield the hosts of a hostfile in its order."""
     first_node = 0
     for lines in hosts:
         head = lines.line.parts[0]
         parts = [*lines.line.parts]
         host = strip_cluster_domain(lines.line.text_at(lines.start).split()[0])
-        # The name of the Pod is the line up to the first dot or blank behind the index.
+        # The name of the Pod is the line up to the first dot or space after the index.
         cut = next((i for i, part in enumerate(parts) if isinstance(part, str) and i and part), len(parts))
         name = Indexed(tuple(parts[:cut])) if isinstance(head, str) else lines.line
         if name.text_at(lines.start) != host:
@@ -143,7 +143,7 @@ def _iter_spans_of_hosts(hosts: list[HostfileHosts], per_node: int) -> Iterator[
 
 
 def _count_slots_filled(parsed: MpirunCommand, hosts: list[HostfileHosts]) -> int:
-    """How many ranks Open MPI starts on each host if it fills all slots of all, 0 if that is not known."""
+    """Count the ranks that Open MPI starts on each host if it fills all slots; 0 if that is not known."""
     slots = {one.slots for one in hosts}  # written as slots=N, which only Open MPI reads
     is_open_mpi = not {OPEN_MPI_4.name, OPEN_MPI_5.name}.isdisjoint(parsed.implementations)
     maps = _MAPPING_OPTIONS.intersection(parsed.command_line.options) or any(

@@ -22,7 +22,7 @@ from podplan.lint.analysis.process_ranks import NodeRanks, find_node_spans, is_a
 from podplan.lint.analysis.process_worlds import ProcessWorld, count_processes_per_node, iter_worlds
 from podplan.lint.target import LoweredJob
 
-# The options that say how many nodes and processes there are.
+# The options that set the numbers of nodes and processes.
 _COUNT_OPTIONS = ("nnodes", "nproc_per_node", "num_machines", "num_processes", "num_gpus", "np", "per_node")
 MAX_SHOWN_PODS = 4  # of one group
 _HOSTFILE_PATH = ("data", "hostfile")
@@ -91,7 +91,7 @@ class VariableSetting(NamedTuple):
 
 
 def _list_shown_indexes(span: NodeRanks) -> list[int]:
-    """The indexes of the first Pods and the last one of a span."""
+    """Return the indexes of the first Pods and the last one of a span."""
     indexes = range(span.start, span.start + span.replicas)
     return [*indexes] if len(indexes) <= MAX_SHOWN_PODS else [*indexes[: MAX_SHOWN_PODS - 1], indexes[-1]]
 
@@ -147,7 +147,7 @@ def iter_variable_settings(job: LoweredJob, name: str) -> Iterator[VariableSetti
 
 
 def _count_nodes(launch: ContainerLaunch, world: ProcessWorld | None) -> tuple[tuple[int, int], int]:
-    """The fewest and the most nodes, and the processes on each; 0 if they are not known."""
+    """Return the minimum and maximum number of nodes, and the processes on each; 0 if unknown."""
     if world is not None:
         return (world.nodes, world.nodes), world.per_node
     torchrun = launch.torchrun
@@ -169,7 +169,7 @@ def _format_of_job(variable: ProcessVariable, nodes: tuple[int, int], per_node: 
 
 
 def _find_address(launch: ContainerLaunch, name: str) -> str:
-    """The host or the port of a static rendezvous, which the processes get as MASTER_ADDR and MASTER_PORT."""
+    """Return the host or the port of a static rendezvous, for MASTER_ADDR and MASTER_PORT."""
     torchrun = launch.torchrun
     if torchrun is None or torchrun.backend != "static":
         return ""

@@ -32,7 +32,7 @@ class ProcessWorld(NamedTuple):
 
 
 def iter_worlds(job: LoweredJob) -> Iterator[ProcessWorld]:
-    """The launches of a job whose processes are known offline."""
+    """Yield the launches of a job whose processes are known offline."""
     if is_mode_enabled(job, "debug"):
         return
     line = find_deepspeed_line(job)
@@ -76,7 +76,7 @@ def _count_by_accelerate(parsed: AccelerateCommand) -> tuple[int, int] | None:
 
 
 def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[int, int] | None:
-    """All hosts of the hostfile, each with the processes that the command line requests."""
+    """Return all hosts of the hostfile with the processes that the command line requests for each."""
     limits = (parsed.include, parsed.exclude, parsed.nodes)
     if not parsed.command_line.is_certain or parsed.hosts or any(limits):
         return None
@@ -85,7 +85,7 @@ def _count_by_colossalai(job: LoweredJob, parsed: ColossalAICommand) -> tuple[in
 
 
 def _count_by_hostfile(job: LoweredJob, parsed: DeepSpeedCommand) -> tuple[int, int] | None:
-    """All hosts and slots of the hostfile; None if options may select some of them, or if slots differ."""
+    """Return all hosts and slots of the hostfile; None if options may select some, or if slots differ."""
     hosts = read_hostfile(job)
     limits = (parsed.include, parsed.exclude, parsed.nodes, parsed.processes)
     slots = {each.slots for each in hosts}

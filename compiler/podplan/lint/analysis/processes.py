@@ -1,4 +1,4 @@
-"""The processes of containers, read once for all checks that ask about the same container."""
+"""The processes of containers, computed once for all checks of a container."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Container = Mapping[str, Any]
 
 @cache_recent
 def process_of(container: Container) -> Process:
-    """The main process of a container."""
+    """Return the main process of a container."""
     return processes.build_container_process(container)
 
 
 @cache_recent
 def programs_of(container: Container) -> list[tuple[SimpleCommand | None, Process]]:
-    """The programs that a container starts, each with the command of its shell string."""
-    return list(processes.steps(process_of(container)))
+    """Return the programs that a container starts, each with the command of its shell string."""
+    return list(processes.iter_programs(process_of(container)))

@@ -1,4 +1,4 @@
-"""The files that a resolved profile was made from, and what is written in them."""
+"""The files of which a resolved profile consists, and their content."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ALL_PARAMS = "*"  # for an expression that reads params as a whole
 
 
 def find_own_document(profile: TracedDocument) -> TracedDocument:
-    """The document of the profile itself, as it is written."""
+    """Return the document of the profile itself, as written."""
     return trace_to_source(profile, ())[-1].doc
 
 
 @lru_cache(maxsize=8)  # documents may be big, so few are kept
 def find_contributing_documents(profile: TracedDocument) -> tuple[TracedDocument, ...]:
-    """The documents on the way to a resolved profile, itself first; also those whose values all lost."""
+    """Return the documents of a resolved profile, its own first, with those that are fully overridden."""
     documents_by_id: dict[int, TracedDocument] = {}
     pending = [profile]
     while pending:
@@ -38,7 +38,7 @@ def find_contributing_documents(profile: TracedDocument) -> tuple[TracedDocument
 
 @lru_cache(maxsize=8)
 def find_read_params(document: TracedDocument) -> frozenset[str]:
-    """The params that the expressions of a file read, by name; ALL where they are read as a whole."""
+    """Return the names of the params that the expressions of a file read; ALL if they read the whole map."""
     names: set[str] = set()
     spec = get_mapping(document.data, "spec")
     parts = [document.data.get("metadata"), *(value for key, value in spec.items() if key != "params")]
@@ -48,7 +48,7 @@ def find_read_params(document: TracedDocument) -> frozenset[str]:
 
 
 def iter_strings(value: Any) -> Iterator[str]:
-    """Every string in a value."""
+    """Yield every string in a value."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -61,7 +61,7 @@ def iter_strings(value: Any) -> Iterator[str]:
 
 
 def iter_leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The scalars, nulls and empty containers in a value, with their paths."""
+    """Yield the scalars, nulls and empty containers in a value, with their paths."""
     if isinstance(value, dict) and value:
         for key, entry in value.items():
             yield from iter_leaves(entry, (*path, key))

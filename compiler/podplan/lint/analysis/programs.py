@@ -1,4 +1,4 @@
-"""The files that containers run: the path of a program or script, where nothing before it makes it."""
+"""The files that containers run: programs and scripts that no earlier command creates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podplan.launchers.words import Word
 from podplan.lint.analysis.launches import ContainerLaunch, find_replica_launches
 from podplan.lint.analysis.processes import process_of
 
-# They start the script in other Pods.
+# Launchers that start the script in other Pods.
 _START_ELSEWHERE = ("colossalai", "mpirun", "horovodrun")
 
 
@@ -24,8 +24,8 @@ class Program(NamedTuple):
     place: Path
 
 
-def programs_read(group: ReplicaGroup, base: Path, container: Mapping[str, Any]) -> Iterator[Program]:
-    """The files that the main process of a container runs, where no shell runs commands before it."""
+def list_programs(group: ReplicaGroup, base: Path, container: Mapping[str, Any]) -> Iterator[Program]:
+    """Return the files that the main process of a container runs; none if a shell runs commands before it."""
     process = process_of(container)
     if process.string is not None or not process.words:
         return
@@ -40,7 +40,7 @@ def programs_read(group: ReplicaGroup, base: Path, container: Mapping[str, Any])
 
 
 def script_of(launch: ContainerLaunch, container: Mapping[str, Any]) -> Iterator[Program]:
-    """The script of a launch, in the working directory of a container where its path is relative."""
+    """Return the script of a launch; a relative path is in the working directory of the container."""
     script = launch.invocation.script
     if script is None or not script.is_known or not script.text.endswith((".py", ".sh")):
         return

@@ -1,4 +1,4 @@
-"""What Kueue does with a job as it is written, where another tool may fill in a part of it first."""
+"""The decision of Kueue about a job as written, of which another tool may fill in a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podplan.cluster.model import Cluster
 from podplan.core.provenance import Cursor
 from podplan.workspace.templates import iter_placeholders
 
-# What Kueue reads of a Pod, beside the resources of its containers.
+# Fields of a Pod that Kueue reads, besides the resources of its containers.
 _POD_FIELDS = (
     *("nodeSelector", "affinity", "tolerations", "priorityClassName", "runtimeClassName"),
     *("overhead", "resources"),
@@ -35,7 +35,7 @@ def decide_as_written(job: QueuedJob, cluster: Cluster, tree: QuotaTree) -> Verd
 
 
 def explain_placeholder(placeholder: str) -> str:
-    """Return why nothing is known of a job with a value that another tool fills in."""
+    """Return why the verdict is unknown if another tool fills in a value of the job."""
     return f"another tool fills in {placeholder}, on which the verdict depends"
 
 
@@ -49,7 +49,7 @@ def _iter_metadata(holder: Cursor) -> Iterator[Cursor]:
 
 
 def _iter_fields(job: QueuedJob) -> Iterator[Cursor]:
-    """Yield the other values that decide: their templates and the priority class."""
+    """Yield the other values that Kueue decides by: templates and the priority class."""
     yield job.priority_class
     for pod_set in job.pod_sets or ():
         yield from _iter_metadata(pod_set.template)

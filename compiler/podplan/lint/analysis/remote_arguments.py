@@ -1,6 +1,6 @@
-"""How launchers hand arguments to the shells of the workers, by version, as their sources do it.
+"""How launchers pass arguments to the shells of the workers, by version, according to their sources.
 
-DeepSpeed joins the words of pdsh by blanks, and the shell on each worker splits them again; what is quoted
+DeepSpeed joins the words of pdsh with spaces, and the shell on each worker splits them again; what is quoted
 before that changed with the version (deepspeed/launcher/runner.py and multinode_runner.py of 0.9.2 to
 0.16.5). colossalai run joins without any quoting (colossalai/cli/launcher/run.py).
 """
@@ -18,9 +18,9 @@ from podplan.lint.analysis.remote_shell import ReceivedWords, parse_remote_words
 
 Version = tuple[int, ...]
 
-NEXT_WORD = "."  # stands for the word that follows
+NEXT_WORD = "."  # represents the next word
 
-# Characters that mean nothing to any shell, to shlex or to pdsh.
+# Characters without a special meaning for any shell, for shlex and for pdsh.
 _PLAIN_WORD = compile_lazily(r"[\w./:=,@+-]+", re.ASCII)
 _PDSH_PLACEHOLDER = compile_lazily("%[hnu]")
 _ESCAPED_PERCENT = compile_lazily("%%(?=[hnu])")
@@ -31,10 +31,10 @@ _PACKED_VERSION = compile_lazily(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
 
 
 class QuotingRegime(NamedTuple):
-    """How the versions from ``since`` on send one argument: the text that the remote shell reads.
+    """How versions from ``since`` on send one argument: the text that the remote shell reads.
 
     pdsh replaces ``%h``, ``%u`` and ``%n`` by the host, the user and the number of the worker, and ``%%`` by
-    one ``%``, in whatever it sends.
+    one ``%``, in all that it sends.
     """
 
     name: str
@@ -44,7 +44,7 @@ class QuotingRegime(NamedTuple):
 
 
 def parse_deepspeed_version(image: object) -> Version | None:
-    """The version of DeepSpeed in the tag of a DeepSpeed image; None if the tag has none."""
+    """Return the version of DeepSpeed in the tag of a DeepSpeed image; None if the tag has none."""
     if not isinstance(image, str):
         return None
     path, _, tag = image.partition("@")[0].rpartition(":")
@@ -81,20 +81,20 @@ DEEPSPEED_REGIMES: tuple[QuotingRegime, ...] = (
     QuotingRegime("DeepSpeed 0.12.4", (0, 12, 4), _make_shlex_quoter(_make_quoter('"'))),
     QuotingRegime("DeepSpeed since 0.12.5", (0, 12, 5), _double_quote),
 )
-# The script itself is sent as it is by both launchers, in every version.
+# Both launchers send the script itself unchanged, in every version.
 SCRIPT_REGIME = QuotingRegime("the script is sent without quotes", (0, 0, 0), str)
 COLOSSALAI_REGIME = QuotingRegime("colossalai run", (0, 0, 0), str, uses_pdsh=False)
 
 
 def find_regimes(version: Version | None) -> tuple[QuotingRegime, ...]:
-    """The regime of a version; all of them where it is not known."""
+    """Return the regime of a version; all of them if the version is not known."""
     if version is None:
         return DEEPSPEED_REGIMES
     return ([regime for regime in DEEPSPEED_REGIMES if regime.since <= version][-1],)
 
 
 def transmit_word(word: str, regime: QuotingRegime) -> ReceivedWords:
-    """What the program on a worker gets for ``word``, where another word follows it."""
+    """Return the words that the program on a worker gets for ``word``, if another word follows it."""
     try:
         quoted = regime.quote_word(word)
     except ValueError:
@@ -114,13 +114,13 @@ def transmit_word(word: str, regime: QuotingRegime) -> ReceivedWords:
 
 
 def is_plain_word(word: str) -> bool:
-    """Whether a word is the same to every shell, however it is sent."""
+    """Whether every shell reads a word as it is, however it is sent."""
     return _PLAIN_WORD.fullmatch(word) is not None
 
 
 @lru_cache(maxsize=512)
 def survives_transmission(word: str, regime: QuotingRegime) -> bool:
-    """Whether a worker receives a word as it is, or as it was quoted for the shell of the worker."""
+    """Whether a worker receives a word unchanged, or as quoted for the shell of the worker."""
     if is_plain_word(word):
         return True
     received = transmit_word(word, regime)
@@ -133,7 +133,7 @@ def survives_transmission(word: str, regime: QuotingRegime) -> bool:
 
 
 def _is_quoted_by_hand(word: str, received: str) -> bool:
-    """Whether somebody has quoted the whole, or the whole value of an option, for the shell of the worker."""
+    """Whether the whole word, or the whole value of an option, is quoted for the shell of the worker."""
     start = len(word) - len(word.lstrip("-"))
     option, equals, value = word.partition("=") if start else ("", "", word)
     quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""

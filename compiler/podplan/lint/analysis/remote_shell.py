@@ -1,4 +1,4 @@
-"""What a shell on another host makes of a text that was sent to it, as bash reads it.
+"""The words that a shell on another host parses from a text, as bash does.
 
 The words of a command line are those of :mod:`podplan.launchers.tokens`, with the braces of bash expanded.
 """
@@ -31,17 +31,17 @@ class ReceivedWords(NamedTuple):
     absorbs_next: bool = False
 
 
-# What is the home folder at the start of a word, or of the value of what looks like an assignment.
+# The home folder at the start of a word, or of a value that looks like an assignment.
 _HOME_PATTERN = compile_lazily(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
-# A path that names files, or all files there are: a pattern that will hardly find nothing.
+# A path pattern that probably matches files.
 _GLOB_PATTERN = compile_lazily(r"(/.*[*?].*|\*)\Z", re.DOTALL)
 
-# A character of a word, and whether quotes take away what it would mean.
+# A character of a word, and whether quotes remove its special meaning.
 _Character = tuple[str, bool]
 
 
 def parse_remote_words(text: str) -> ReceivedWords:
-    """What the arguments of a command become that a shell reads as ``text``."""
+    """Return the arguments of a command that a shell parses from ``text``."""
     parsed_tokens, error = tokenize(text)
     if error is not None:
         return ReceivedWords(error=error.message)
@@ -69,7 +69,7 @@ def _find_substitution(pieces: tuple[Piece, ...]) -> str:
 
 
 def _to_characters(pieces: tuple[Piece, ...]) -> list[_Character]:
-    """The characters of a word; an empty one represents quotes with nothing between, which keep a word."""
+    """Return the characters of a word; an empty one represents empty quotes, which make an empty word."""
     characters: list[_Character] = []
     for piece in pieces:
         characters += [(char, piece.is_quoted) for char in piece.text] or [("", piece.is_quoted)]
@@ -77,7 +77,7 @@ def _to_characters(pieces: tuple[Piece, ...]) -> list[_Character]:
 
 
 def _expand_braces(word: list[_Character]) -> list[list[_Character]]:
-    """The words that ``{a,b}`` and ``{1..3}`` make of one (bash manual, 3.5.1)."""
+    """Expand ``{a,b}`` and ``{1..3}`` in a word (bash manual, 3.5.1)."""
     expanded: list[list[_Character]] = []
     pending = [word]
     while pending:
@@ -93,7 +93,7 @@ def _expand_braces(word: list[_Character]) -> list[list[_Character]]:
 
 
 def _expand_first_braces(word: list[_Character]) -> list[list[_Character]] | None:
-    """The words that the first braces with something to choose from make; None where there are none."""
+    """Expand the first braces with alternatives; None if there are none."""
     for start, char in enumerate(word):
         if char != ("{", False):
             continue
@@ -108,9 +108,9 @@ def _expand_first_braces(word: list[_Character]) -> list[list[_Character]] | Non
 
 
 def _find_closing_brace(word: list[_Character], start: int) -> tuple[int | None, list[int]]:
-    """Where the brace at ``start`` is closed, and the commas that belong to it.
+    """Return the end of the brace at ``start``, and its commas.
 
-    As in bash, a brace is closed only behind a comma or two dots of its own, and {} begins no word.
+    As in bash, a brace closes only after a comma or two dots of its own, and {} begins no word.
     """
     depth, dots, commas = 0, False, list[int]()
     if start == 0 and word[1:2] == [("}", False)]:
@@ -135,7 +135,7 @@ def _split_at(word: list[_Character], indexes: list[int]) -> list[list[_Characte
 
 
 def _expand_sequence(inside: list[_Character]) -> list[list[_Character]]:
-    """The texts of ``1..3`` or ``a..c``; none for anything else."""
+    """Return the texts of ``1..3`` or ``a..c``; none for anything else."""
     match = _SEQUENCE_PATTERN.fullmatch("".join(char for char, _ in inside))
     if match is None or any(quoted for _, quoted in inside):
         return []

@@ -1,4 +1,4 @@
-"""The resources that a container requests, as numbers that policies compare."""
+"""The resources of containers as numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCELERATOR = compile_lazily(
 
 
 class ResourceAmount(NamedTuple):
-    """A number of something, and the path below the container that says so (None where nothing does)."""
+    """An amount, and the path below the container that states it (None if nothing does)."""
 
     number: int
     path: Path | None
@@ -29,7 +29,7 @@ class ResourceAmount(NamedTuple):
 
 
 def count_accelerators(container: Mapping[str, Any]) -> ResourceAmount:
-    """How many GPUs or the like a container has: by its limits, else its requests."""
+    """Count the GPUs or other devices of a container, by its limits or else its requests."""
     for section in ("limits", "requests"):
         for name, value in get_resource_entries(container, section).items():
             if _is_accelerator(name) and (units := quantities.parse_quantity(value)) is not None:
@@ -38,7 +38,7 @@ def count_accelerators(container: Mapping[str, Any]) -> ResourceAmount:
 
 
 def has_own_software(resource: str) -> bool:
-    """Whether devices are no GPUs: their library comes from a package of its own, and is not NCCL."""
+    """Whether devices are not GPUs: they have their own library instead of NCCL."""
     return resource.startswith(("google.com/", "aws.amazon.com/"))
 
 
@@ -48,14 +48,14 @@ def _is_accelerator(name: str) -> bool:
 
 
 def get_resource_entries(container: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    """``resources.limits`` or ``resources.requests`` of a container; empty where there is none."""
+    """Return ``resources.limits`` or ``resources.requests`` of a container; empty if there are none."""
     resources = container.get("resources")
     section_entries = resources.get(section) if isinstance(resources, dict) else None
     return section_entries if isinstance(section_entries, dict) else {}
 
 
 def get_units(container: Mapping[str, Any], resource: str) -> int | None:
-    """What a container is given of a resource, in 10⁻⁹: the request, else the limit; None for neither."""
+    """Return the amount of a resource of a container, in 10⁻⁹: the request, or else the limit, or None."""
     for section in ("requests", "limits"):
         amount = quantities.parse_quantity(get_resource_entries(container, section).get(resource))
         if amount is not None:
@@ -64,7 +64,7 @@ def get_units(container: Mapping[str, Any], resource: str) -> int | None:
 
 
 def list_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, Any]]]:
-    """The containers of a Pod with their paths, without init containers."""
+    """Return the containers of a Pod with their paths, without init containers."""
     spec = group.doc.data.get("spec")
     raw_list = spec.get("containers") if isinstance(spec, dict) else None
     container_list = raw_list if isinstance(raw_list, list) else []
@@ -72,14 +72,14 @@ def list_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, Any]]]
 
 
 def find_training_container(group: ReplicaGroup) -> tuple[Path, Mapping[str, Any]] | None:
-    """The training container of a Pod with its path."""
+    """Return the training container of a Pod with its path."""
     pod_containers = list_containers(group)
     index = group.training_container_index or 0
     return pod_containers[index] if index < len(pod_containers) else None
 
 
 def format_amount(units_: int, resource: str) -> str:
-    """An amount as people write it: GPUs and the like as whole numbers, memory in Gi, cpu in cores."""
+    """Format an amount for messages: devices as integers, memory in Gi, cpu in cores."""
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         gibi = units_ / quantities.UNITS_PER_ONE / 2**30
         if 0 < gibi < 0.1:
@@ -90,7 +90,7 @@ def format_amount(units_: int, resource: str) -> str:
 
 
 def list_init_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, Any]]]:
-    """The init containers of a Pod with their paths."""
+    """Return the init containers of a Pod with their paths."""
     spec = group.doc.data.get("spec")
     raw_list = spec.get("initContainers") if isinstance(spec, dict) else None
     container_list = raw_list if isinstance(raw_list, list) else []
@@ -98,7 +98,7 @@ def list_init_containers(group: ReplicaGroup) -> list[tuple[Path, Mapping[str, A
 
 
 def list_resources(group: ReplicaGroup) -> list[str]:
-    """The names of all resources that a Pod and its containers request, in the order written."""
+    """Return the names of all resources that a Pod and its containers request, in their order."""
     holders = (_get_pod_spec(group), *(c for _, c in (*list_containers(group), *list_init_containers(group))))
     names = (
         name
@@ -110,7 +110,7 @@ def list_resources(group: ReplicaGroup) -> list[str]:
 
 
 def get_effective_request(group: ReplicaGroup, resource: str) -> int:
-    """What the scheduler counts for one Pod of a group, in 10⁻⁹."""
+    """Return the request that the scheduler counts for one Pod of a group, in 10⁻⁹."""
     return _compute_requests(group).get(resource, 0)
 
 
@@ -125,7 +125,7 @@ def _get_pod_spec(group: ReplicaGroup) -> dict[str, Any]:
 
 
 def find_resource_path(group: ReplicaGroup, resource: str) -> Path | None:
-    """Where a Pod requests a resource: as a whole, or in the container that requests most of it."""
+    """Return where a Pod requests a resource: as a whole, or in the container that requests most of it."""
     for section in ("requests", "limits"):
         if pod_resources.is_supported(resource) and resource in get_resource_entries(
             _get_pod_spec(group), section

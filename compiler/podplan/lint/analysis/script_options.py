@@ -1,4 +1,4 @@
-"""The options of training scripts, which no grammar describes: ``--a b``, ``--a=b`` and ``a=b``."""
+"""The options of training scripts, parsed without a grammar: ``--a b``, ``--a=b`` and ``a=b``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _FALSE = frozenset(("false", "0", "no", "n", "f", "off", "none", "null", "never"
 LONGEST = 200  # characters of an option that is looked at
 
 
-class Given(NamedTuple):
-    """An option: its name as written, ``key`` in lower case with underscores, and its value with its word.
+class ScriptOption(NamedTuple):
+    """An option: its name as written, ``key`` in lower case with underscores, its value, and its word.
 
     ``value`` is None for an option without one, and for a value that is not known.
     """
@@ -34,7 +34,7 @@ class Given(NamedTuple):
 
     @property
     def last(self) -> str:
-        """The part of the key behind the last dot: max_time of trainer.max_time."""
+        """The part of the key after the last dot: max_time of trainer.max_time."""
         return self.key.rpartition(".")[2]
 
     @property
@@ -54,16 +54,16 @@ class Given(NamedTuple):
         return (int(self.value or 0) or None) if is_number else None
 
 
-class Placed(NamedTuple):
+class PlacedOption(NamedTuple):
     """An option with its document and its path there."""
 
-    option: Given
+    option: ScriptOption
     doc: TracedDocument
     path: Path
 
 
-def list_program_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[Placed]:
-    """The options of a program with its script; those that a DeepSpeedJob gives at their place in the CR."""
+def list_program_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[PlacedOption]:
+    """Return the options of a program and its script; those of a DeepSpeedJob at their place in the CR."""
     line = find_deepspeed_line(job)
     if (
         line is not None
@@ -71,19 +71,21 @@ def list_program_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[P
         and job.cr is not None
         and launch.invocation.launcher == "deepspeed"
     ):
-        yield from (Placed(one, job.cr, line.locate_word(one.word)) for one in iter_given_options(line.words))
+        yield from (
+            PlacedOption(one, job.cr, line.locate_word(one.word)) for one in iter_given_options(line.words)
+        )
         return
     yield from _place_options(launch)
 
 
 @cache_recent
-def _place_options(launch: ContainerLaunch) -> list[Placed]:
+def _place_options(launch: ContainerLaunch) -> list[PlacedOption]:
     options = iter_given_options(launch.invocation.words)
-    return [Placed(one, launch.group.doc, launch.locate_word(one.word)) for one in options]
+    return [PlacedOption(one, launch.group.doc, launch.locate_word(one.word)) for one in options]
 
 
-def iter_given_options(words: Sequence[Word]) -> Iterator[Given]:
-    """The options among words, in order."""
+def iter_given_options(words: Sequence[Word]) -> Iterator[ScriptOption]:
+    """Yield the options among words, in order."""
     for at, word in enumerate(words):
         if len(word.text) > LONGEST:
             continue
@@ -95,4 +97,4 @@ def iter_given_options(words: Sequence[Word]) -> Iterator[Given]:
             place = words[at + 1]
             value, known = place.text, place.is_known
         written = word.text.partition("=")[0]
-        yield Given(written, name.lower().replace("-", "_"), value if known else None, place, known)
+        yield ScriptOption(written, name.lower().replace("-", "_"), value if known else None, place, known)

@@ -1,4 +1,4 @@
-"""Variables that nobody has to hand on to other hosts."""
+"""Variables that need not be forwarded to other hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The container of a CR that trains, chosen as the controller does it."""
+"""The training container of a CR, selected as the controller does."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from podplan.lint.target import LoweredJob
 
 
 class WrittenContainer(NamedTuple):
-    """A container as the CR has it, or the launcher of a ColossalAIJob, which is one without a template."""
+    """A container in the CR, or the launcher of a ColossalAIJob, which has no Pod template."""
 
     path: Path
     data: Mapping[str, Any]
 
 
 def list_written_containers(replica_spec: ReplicaSpec, field: str = "containers") -> list[WrittenContainer]:
-    """The containers of a role, or what it has in another list of them."""
+    """Return the containers of a replica type, or those of another list, such as init containers."""
     if replica_spec.path == ("spec", "launcher"):
         return [WrittenContainer(replica_spec.path, replica_spec.data)] if field == "containers" else []
     spec = get_mapping(get_mapping(replica_spec.data, "template"), "spec")
@@ -28,7 +28,7 @@ def list_written_containers(replica_spec: ReplicaSpec, field: str = "containers"
 
 
 def get_preferred_container_name(job: LoweredJob) -> str:
-    """The name by which the controller looks for the training container; "" for kinds that have none."""
+    """Return the name by which the controller selects the training container, or ""."""
     kind = find_kind_spec(job)
     by_field = kind.training_container_by_field if kind is not None else {}
     fact = next((one for field, one in by_field.items() if field in spec_of(job)), None)
@@ -37,14 +37,14 @@ def get_preferred_container_name(job: LoweredJob) -> str:
 
 
 def find_launcher_container_name(job: LoweredJob) -> str:
-    """The name by which the controller looks for the container of the launcher, or ""."""
+    """Return the name by which the controller selects the container of the launcher, or ""."""
     kind_spec = find_kind_spec(job)
     behavior = kind_spec.launcher_container if kind_spec is not None else None
     return str(behavior.value) if behavior else ""
 
 
 def find_written_training_container(job: LoweredJob, replica_spec: ReplicaSpec) -> WrittenContainer | None:
-    """The training container of a role: the one of the name, else the first; of a launcher, its own."""
+    """Return the training container of a replica type: by name, else the first; for a launcher, its own."""
     written_containers = list_written_containers(replica_spec)
     is_launcher = replica_spec.type == "launcher" and has_trait(job, "launcher-replica")
     name = find_launcher_container_name(job) if is_launcher else get_preferred_container_name(job)
@@ -57,7 +57,7 @@ def find_replica_spec(job: LoweredJob, type_: str) -> ReplicaSpec | None:
 
 
 def iter_env(container: Mapping[str, Any]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """The variables of a container: index, name and entry."""
+    """Yield the variables of a container: index, name and entry."""
     for number, entry in get_entries(container, "env"):
         name = get_text(entry, "name")
         if name:

@@ -11,7 +11,7 @@ from podplan.kubernetes.accessors import get_texts
 
 
 def iter_option_values(container: Mapping[str, Any], pattern: Pattern[str]) -> Iterator[tuple[str, Path]]:
-    """The values of options in command and args that ``pattern`` names, with the places of the values.
+    """Yield the values of options in command and args that ``pattern`` matches, with their places.
 
     Group 1 of the pattern is a value in the same word (``--port=80``); without one it is the next word.
     """
@@ -21,7 +21,7 @@ def iter_option_values(container: Mapping[str, Any], pattern: Pattern[str]) -> I
 
 
 def iter_word_option_values(words: list[tuple[int, str]], pattern: Pattern[str]) -> Iterator[tuple[str, int]]:
-    """The same for words with their numbers; the values come with the numbers of their words."""
+    """Yield the same for numbered words, with the number of the word of each value."""
     for position, (number, word) in enumerate(words):
         match = pattern.fullmatch(word)
         if match is not None and match[1] is not None:

@@ -1,4 +1,4 @@
-"""Files whose whole text stands in the script that writes them: here-documents, and echo into a file."""
+"""Files that a script writes with their whole text: here-documents, and echo into a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WrittenFile(NamedTuple):
 
 
 def list_written_files(container: Mapping[str, Any]) -> Iterator[WrittenFile]:
-    """The files that the shell scripts of a container write, with paths as that container sees them."""
+    """Return the files that the shell scripts of a container write, with their paths in the container."""
     for line in list_exec_commands(container):
         shell = find_shell_call(line)
         if shell is None or line.expansion == "none":
@@ -41,7 +41,7 @@ def list_written_files(container: Mapping[str, Any]) -> Iterator[WrittenFile]:
 
 
 def _find_here_documents(script: str, place: Path) -> Iterator[WrittenFile]:
-    """The here-documents that ``cat`` or ``tee`` writes to a path that is known."""
+    """Yield the here-documents that ``cat`` or ``tee`` writes to a known path."""
     position = 0
     while position < len(script):
         end = script.find("\n", position)
@@ -57,7 +57,7 @@ def _find_here_documents(script: str, place: Path) -> Iterator[WrittenFile]:
 
 
 def _find_end(script: str, position: int, opening: Any) -> int:
-    """The offset of the line that ends a here-document, or the end of the script."""
+    """Return the offset of the line that ends a here-document, or the end of the script."""
     delimiter = opening[2] or opening[3] or opening[4]
     while position < len(script):
         end = script.find("\n", position)

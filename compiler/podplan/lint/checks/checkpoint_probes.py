@@ -14,7 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_number, get_texts
 from podplan.lint.analysis.jobs import is_mode_enabled
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.outputs import trainings, written_paths
 from podplan.lint.checks.planned_time import duration, format_seconds
 from podplan.lint.checks.registration import check
@@ -72,7 +72,7 @@ def probe_before_checkpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
                 yield Violation(place, values, related, doc=where.group.doc, group=where.group)
 
 
-def _find_interval(options: list[Placed]) -> tuple[Placed, int] | None:
+def _find_interval(options: list[PlacedOption]) -> tuple[PlacedOption, int] | None:
     """The option that says how often a training saves, and that in seconds."""
     for placed in options:
         found = _INTERVAL.fullmatch(placed.option.last)

@@ -49,7 +49,7 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
     servers = {}
     for group in job.pods if rules else ():
         main = find_training_container(group)
-        endless = endings.endless(process_of(main[1])) if main is not None else None
+        endless = endings.find_endless(process_of(main[1])) if main is not None else None
         if main is not None and endless is not None and not endless.after_training:
             servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
     if not servers or not all(
@@ -70,7 +70,7 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
 
 def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
     for path, container in list_init_containers(group):
-        endless = endings.endless(process_of(container))
+        endless = endings.find_endless(process_of(container))
         if endless is not None and container.get("restartPolicy") != "Always":
             what = f'the init container "{get_text(container, "name")}" never ends ("{endless.text}")'
             values = {
@@ -84,7 +84,7 @@ def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
     """Yield containers that outlive the training, or whose training ends with an endless command."""
     main = find_training_container(group)
     found = {
-        path: (get_text(container, "name"), endings.endless(process_of(container)))
+        path: (get_text(container, "name"), endings.find_endless(process_of(container)))
         for path, container in list_containers(group)
     }
     _, of_main = found.get(main[0] if main is not None else (), ("", None))

@@ -28,7 +28,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
@@ -182,7 +182,9 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
     return None
 
 
-def _configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, str], Placed] | None:
+def _configuration(
+    job: LoweredJob, options: list[PlacedOption]
+) -> tuple[tuple[str, str], PlacedOption] | None:
     """Return the ConfigMap and its key that a script reads as configuration, and the option that names it."""
     for placed, path in iter_configuration_files(options):
         for group in job.pods:
@@ -197,7 +199,7 @@ def _configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, s
     return None
 
 
-def iter_configuration_files(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+def iter_configuration_files(options: list[PlacedOption]) -> Iterator[tuple[PlacedOption, str]]:
     """The options that name a configuration, with its path; none where the model is split among GPUs."""
     if any(_SPLITS.search(placed.option.key) for placed in options):
         return

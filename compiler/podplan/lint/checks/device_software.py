@@ -23,7 +23,7 @@ from podplan.lint.analysis.resources import (
     list_containers,
     list_resources,
 )
-from podplan.lint.analysis.script_options import Given, list_program_options
+from podplan.lint.analysis.script_options import ScriptOption, list_program_options
 from podplan.lint.checks.outputs import ContainerPath, trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -121,7 +121,7 @@ def _describe_image(image: str, resource: str) -> str:
     return ""
 
 
-def _is_cpu_option(option: Given) -> bool:
+def _is_cpu_option(option: ScriptOption) -> bool:
     if option.last in _CHOSEN_DEVICE:
         return (option.value or "").lower() == "cpu"
     return option.last in _CPU_SWITCHES and option.name.startswith("--") and option.is_on
@@ -174,6 +174,6 @@ def _may_have_gpus(group: ReplicaGroup) -> bool:
     )
 
 
-def _show(option: Given) -> str:
+def _show(option: ScriptOption) -> str:
     """Format an option on one line."""
     return f"{option.name}={option.value}" if option.value else option.name

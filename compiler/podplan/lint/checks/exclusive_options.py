@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -44,7 +44,7 @@ def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         yield from _iter_zero_in_pipeline(list(list_program_options(target.job, launch)), launch)
 
 
-def _iter_zero_in_pipeline(options: list[Placed], launch: ContainerLaunch) -> Iterator[Violation]:
+def _iter_zero_in_pipeline(options: list[PlacedOption], launch: ContainerLaunch) -> Iterator[Violation]:
     if any(placed.option.last == "no_pipeline_parallel" and placed.option.is_on for placed in options):
         return
     stages = [one for one in options if one.option.last in _ZERO and one.option.value in ("2", "3")]
@@ -55,7 +55,7 @@ def _iter_zero_in_pipeline(options: list[Placed], launch: ContainerLaunch) -> It
         yield Violation(stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group)
 
 
-def _is_on(placed: Placed) -> bool:
+def _is_on(placed: PlacedOption) -> bool:
     option = placed.option
     if not option.name.startswith("--"):
         return False

@@ -448,9 +448,9 @@ def _find_word_after_comment(script: str) -> Word | None:
     """Return the first word after a comment inside a continued command; None if there is none."""
     if not _COMMENTED.search(script):
         return None
-    from podplan.launchers.tokens import comments
+    from podplan.launchers.tokens import find_comments
 
-    for start, end in comments(script)[:_MAX_COMMENTS]:
+    for start, end in find_comments(script)[:_MAX_COMMENTS]:
         begins, follows = script.rfind("\n", 0, start) + 1, _CONTINUED.match(script, end)
         if follows is None or not _is_continued(script, begins):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import below
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any
-from podplan.launchers.exit_status import hidden_status
+from podplan.launchers.exit_status import find_hidden_status
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
@@ -33,7 +33,7 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         return
     for group in subject.job.pods:
         found = find_training_container(group)
-        hidden = hidden_status(process_of(found[1])) if found is not None else None
+        hidden = find_hidden_status(process_of(found[1])) if found is not None else None
         if found is not None and hidden is not None:
             values = {
                 "program": command_name(hidden.words),

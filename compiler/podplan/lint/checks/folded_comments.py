@@ -14,11 +14,11 @@ from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.launchers import exec_form
-from podplan.launchers.endings import endless
+from podplan.launchers.endings import find_endless
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.exit_status import is_work
-from podplan.launchers.processes import build_words_process, steps
-from podplan.launchers.tokens import comments
+from podplan.launchers.processes import build_words_process, iter_programs
+from podplan.launchers.tokens import find_comments
 from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
 from podplan.lint.target import Target, Violation
@@ -44,7 +44,7 @@ def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if shell is None or "#" not in script:
             continue
         path = line.paths[shell.script_index]
-        for start, end in comments(script)[:_MAX_COMMENTS]:
+        for start, end in find_comments(script)[:_MAX_COMMENTS]:
             what = _taken_in(subject, below(subject.base_path, TextPath(path, (start, end - 1))))
             if not what and "\n" not in script.strip() and _does_nothing(line):
                 found = _TRAINING.search(script, start, end)
@@ -65,8 +65,8 @@ def _taken_in(subject: Target, path: Path) -> str:
 def _does_nothing(line: ExecCommand) -> bool:
     """Whether a script without its comments does nothing."""
     process = build_words_process(line.texts, ())
-    works = any(is_work(inner) for _, inner in steps(process))
-    return process.string is not None and not works and endless(process) is None
+    works = any(is_work(inner) for _, inner in iter_programs(process))
+    return process.string is not None and not works and find_endless(process) is None
 
 
 def _lost_lines(subject: Target, path: Path) -> list[str]:

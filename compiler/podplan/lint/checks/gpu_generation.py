@@ -17,7 +17,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.script_options import Given, list_program_options
+from podplan.lint.analysis.script_options import ScriptOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -77,7 +77,7 @@ def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
     return next((each for each in job.pods if each.replica_type == "worker"), group)
 
 
-def _need(option: Given) -> CapabilityNeed | None:
+def _need(option: ScriptOption) -> CapabilityNeed | None:
     """Return the need of an option; None if it has none, or it is not known."""
     value = (option.value or "").lower()
     if option.last == "tf32" and option.is_on:

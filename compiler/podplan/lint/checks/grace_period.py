@@ -11,7 +11,7 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import processes
-from podplan.launchers.durations import Duration, durations
+from podplan.launchers.durations import Duration, iter_durations
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -27,7 +27,7 @@ def hook_longer_than_grace_period(subject: Target, _: Mapping[str, Any]) -> Iter
     spec = get_mapping(subject.doc.data, "spec")
     given = spec.get("terminationGracePeriodSeconds")
     grace = given if isinstance(given, int) else DEFAULT_GRACE
-    found = durations(processes.build_words_process(words, _HOOK)) if words else ()
+    found = iter_durations(processes.build_words_process(words, _HOOK)) if words else ()
     seconds, path = max(found, key=lambda one: one.seconds, default=Duration(0, ()))
     if seconds <= grace:
         return

@@ -16,7 +16,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.programs import programs_read
+from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings, volume_of
 from podplan.lint.checks.registration import check
@@ -39,7 +39,7 @@ def program_hidden_by_mount(subject: Target, _: Mapping[str, Any]) -> Iterator[V
         return
     for base, container in (*list_containers(group), *list_init_containers(group)):
         reported: set[int] = set()
-        for program in programs_read(group, base, container):
+        for program in list_programs(group, base, container):
             found = mount_of(container, program.path)
             if found is None or found[0] in reported:
                 continue

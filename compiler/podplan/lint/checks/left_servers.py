@@ -89,7 +89,7 @@ def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] 
 def _endless(group: ReplicaGroup) -> tuple[str, Path] | None:
     """Return the endless command of the training container and its path in the Pod."""
     found = find_training_container(group)
-    endless = endings.endless(process_of(found[1])) if found is not None else None
+    endless = endings.find_endless(process_of(found[1])) if found is not None else None
     if found is None or endless is None or endless.after_training:
         return None
     return endless.text, (*found[0], *endless.words[0].path)

@@ -285,7 +285,7 @@ def _only_sleeps(group: ReplicaGroup) -> bool:
     """Whether the training container of a Pod sleeps for a time, and then ends."""
     found = find_training_container(group)
     process = process_of(found[1]) if found is not None else None
-    return process is not None and process.name == "sleep" and endings.endless(process) is None
+    return process is not None and process.name == "sleep" and endings.find_endless(process) is None
 
 
 @check(params=object_schema({"hours": COUNT}))

@@ -20,7 +20,7 @@ from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.pod_jobs import count_retries
 from podplan.lint.analysis.processes import programs_of
-from podplan.lint.analysis.script_options import Given, Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, ScriptOption, list_program_options
 from podplan.lint.checks.outputs import written_paths
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -127,7 +127,7 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"up to {number} times"
 
 
-def _iter_fresh_start_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[Placed, str]]:
+def _iter_fresh_start_options(job: LoweredJob, launch: ContainerLaunch) -> Iterator[tuple[PlacedOption, str]]:
     """Yield the options of the script that disable resuming."""
     placed = list(list_program_options(job, launch))
     options = [one.option for one in placed]
@@ -145,7 +145,7 @@ def _iter_fresh_start_options(job: LoweredJob, launch: ContainerLaunch) -> Itera
             yield at, f"{one.name} starts the training without a checkpoint"
 
 
-def _saves_too_late(placed: list[Placed]) -> Iterator[tuple[Placed, str]]:
+def _saves_too_late(placed: list[PlacedOption]) -> Iterator[tuple[PlacedOption, str]]:
     """Yield the interval of checkpoints if the training ends before the first one."""
     for interval_names, length_names in _INTERVALS:
         intervals = [one for one in placed if one.option.last in interval_names]
@@ -158,7 +158,7 @@ def _saves_too_late(placed: list[Placed]) -> Iterator[tuple[Placed, str]]:
             yield intervals[0], shown
 
 
-def _format_option(one: Given) -> str:
+def _format_option(one: ScriptOption) -> str:
     return f"{one.name}={one.value}" if one.value is not None else one.name
 
 

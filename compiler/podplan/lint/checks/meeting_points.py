@@ -20,7 +20,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
 )
 from podplan.lint.analysis.pod_hosts import is_loopback
-from podplan.lint.analysis.script_options import Given, list_program_options
+from podplan.lint.analysis.script_options import ScriptOption, list_program_options
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.script_counts import PADDLE_LAUNCHERS
@@ -77,7 +77,7 @@ def _find_common_launches(job: LoweredJob) -> list[ContainerLaunch]:
     return [each for each in launches if each.invocation.launcher in ("python", "torchrun")]
 
 
-def _is_address_option(launch: ContainerLaunch, option: Given) -> bool:
+def _is_address_option(launch: ContainerLaunch, option: ScriptOption) -> bool:
     """Whether an option of a script, or --master of the launcher of Paddle, is the address of rank 0."""
     script = launch.invocation.script
     is_paddle = script is not None and script.text in PADDLE_LAUNCHERS

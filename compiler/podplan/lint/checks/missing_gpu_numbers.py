@@ -15,7 +15,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
-from podplan.lint.analysis.launches import ContainerLaunch, assignment_place
+from podplan.lint.analysis.launches import ContainerLaunch, find_assignment_place
 from podplan.lint.analysis.resources import count_accelerators
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.gpus import VISIBLE_DEVICES_VARIABLES, count_listed_devices
@@ -71,7 +71,7 @@ def _iter_lists(
             place, listed = written[name]
             yield launch.group.doc, place, name, listed
         elif set_by_shell := launch.invocation.variables.get(name):
-            yield launch.group.doc, assignment_place(launch, name), name, set_by_shell
+            yield launch.group.doc, find_assignment_place(launch, name), name, set_by_shell
     is_narrowed = any(name in written or name in launch.invocation.variables for name in names)
     for option, doc, path in list_program_options(job, launch):
         value = (option.value or "").strip("[]\"'")

@@ -149,7 +149,7 @@ def nodes_in_turns(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         related = [(launch.group.doc, _locate_node_count(launch, node_count), node_count.description)]
         doc = pod_jobs.doc
         group = next((one for one in job.groups if one.doc is doc), None)
-        yield Violation(pod_jobs.count_path, values, related, doc=doc, group=group)
+        yield Violation(pod_jobs.parallelism_path, values, related, doc=doc, group=group)
 
 
 @check(params=object_schema({"default": COUNT}))

@@ -13,7 +13,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import format_amount, get_resource_entries
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.outputs import trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
@@ -62,14 +62,14 @@ def offload_beyond_memory(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
             yield Violation(offload.path, values, related, doc=offload.doc)
 
 
-def _is_offload(placed: Placed) -> bool:
+def _is_offload(placed: PlacedOption) -> bool:
     option = placed.option
     if option.last in _OFFLOADS:
         return (option.value or "").lower() == "cpu"
     return option.last in _FSDP_OFFLOADS and option.is_on
 
 
-def find_model(options: list[Placed]) -> tuple[Placed | None, float]:
+def find_model(options: list[PlacedOption]) -> tuple[PlacedOption | None, float]:
     """Return the option that names the model, and the billions of parameters in that name."""
     for placed in options:
         value = (placed.option.value or "").lower()

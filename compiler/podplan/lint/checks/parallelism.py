@@ -13,7 +13,7 @@ from math import prod
 from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import ProcessWorld, iter_worlds
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -43,7 +43,7 @@ _MODEL_OPTIONS = frozenset(_MODEL_OPTION_TEXT.split())
 # Options with which layers, heads or batches are split in other ways.
 _UNEVEN = ("layout", "first", "last", "account_for", "stage", "layers_per", "rampup", "kv_channels", "mla")
 
-Sizes = dict[str, tuple[int, Placed]]
+Sizes = dict[str, tuple[int, PlacedOption]]
 
 
 @check()

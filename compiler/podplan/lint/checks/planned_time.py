@@ -103,7 +103,7 @@ def _iter_timeouts(subject: Target) -> Iterator[tuple[ReplicaGroup, TracedDocume
             continue
         path, container = found
         string = process_of(container).string
-        lines = [node.words for node in processes.commands(string.nodes)] if string is not None else []
+        lines = [node.words for node in processes.iter_commands(string.nodes)] if string is not None else []
         words = [
             Word(value, (key, number))
             for key in ("command", "args")

@@ -284,7 +284,7 @@ def pod_sets_apart(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @cache_latest
 def _decide(job: LoweredJob) -> _Decision | None:
-    """Decide about a job; None if git holds no queues, or Kueue does not know the kind."""
+    """Decide about a job; None if git has no queues, or Kueue does not know the kind."""
     cluster, spec = job.cluster, find_kind_spec(job)
     if cluster is None or job.cr is None or spec is None or spec.load_queue_integration is None:
         return None

@@ -26,7 +26,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
-    assignment_place,
+    find_assignment_place,
     find_launch_on_replica,
     find_launches,
     find_only_assignment,
@@ -439,7 +439,7 @@ def _iter_script_addresses(job: LoweredJob) -> Iterator[RendezvousHost]:
             continue
         host, own = _find_shell_address(launch)
         if host and int(size) > 1:
-            group, place = launch.group, assignment_place(launch, _MASTER_VARIABLE)
+            group, place = launch.group, find_assignment_place(launch, _MASTER_VARIABLE)
             yield RendezvousHost(
                 host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own
             )

@@ -14,7 +14,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -87,7 +87,7 @@ def _iter_options(job: LoweredJob, one: ContainerLaunch, other: ContainerLaunch)
             yield Violation(second[name].path, values, related, doc=second[name].doc, group=other.group)
 
 
-def _is_shared(placed: Placed) -> bool:
+def _is_shared(placed: PlacedOption) -> bool:
     option = placed.option
     return bool(option.value) and option.known and _SHARED.fullmatch(option.last) is not None
 

@@ -23,7 +23,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.inventory import get_entry, get_section
 from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
-from podplan.lint.analysis.programs import Program, programs_read
+from podplan.lint.analysis.programs import Program, list_programs
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
 from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
@@ -247,7 +247,7 @@ def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
                     yield KeyUse(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
                 continue
             folder = normpath(get_text(mount, "mountPath") or "/")
-            for program in programs_read(group, base, container):
+            for program in list_programs(group, base, container):
                 key = _below(folder, program, container)
                 if key:
                     effect = (

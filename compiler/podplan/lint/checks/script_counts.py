@@ -19,7 +19,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.process_worlds import iter_worlds
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -75,7 +75,7 @@ def script_counts(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 yield _build_violation(target, placed, what, f"the job has {format_count(pods, 'Pod')}")
 
 
-def _is_misplaced(launch: ContainerLaunch, placed: Placed) -> bool:
+def _is_misplaced(launch: ContainerLaunch, placed: PlacedOption) -> bool:
     """Whether torchrun has an option of that name which its command line does not set."""
     name = placed.option.last
     facts = launch.torchrun
@@ -83,7 +83,7 @@ def _is_misplaced(launch: ContainerLaunch, placed: Placed) -> bool:
 
 
 def _find_other_world(
-    target: Target, options: list[Placed], launch: ContainerLaunch, pods: int
+    target: Target, options: list[PlacedOption], launch: ContainerLaunch, pods: int
 ) -> Iterator[Violation]:
     """Find a wrong world size next to a rank per Pod: it must be the number of Pods or of all processes."""
     by_name = {placed.option.last: placed for placed in options}
@@ -106,7 +106,7 @@ def _find_other_world(
         )
 
 
-def _iter_counts(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+def _iter_counts(options: list[PlacedOption]) -> Iterator[tuple[PlacedOption, str]]:
     """Yield the options with counts, and what each counts."""
     trainer = {one.option.last for one in options if one.option.last in _TRAINER_OTHERS}
     for placed in options:
@@ -123,6 +123,6 @@ def _iter_counts(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
             yield placed, "processes"
 
 
-def _build_violation(target: Target, placed: Placed, what: str, starts: str) -> Violation:
+def _build_violation(target: Target, placed: PlacedOption, what: str, starts: str) -> Violation:
     values = {"option": placed.option.name, "told": f"{what}: {placed.option.value}", "starts": starts}
     return Violation(placed.path, values, list_replica_places(target.job), doc=placed.doc)

@@ -14,7 +14,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.launchers.processes import commands
+from podplan.launchers.processes import iter_commands
 from podplan.lint.analysis.jobs import (
     has_isolated_replicas,
     is_mode_enabled,
@@ -28,7 +28,12 @@ from podplan.lint.analysis.launches import (
 )
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.processes import process_of
-from podplan.lint.analysis.script_options import Given, Placed, iter_given_options, list_program_options
+from podplan.lint.analysis.script_options import (
+    PlacedOption,
+    ScriptOption,
+    iter_given_options,
+    list_program_options,
+)
 from podplan.lint.checks.outputs import mount_of, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -63,8 +68,8 @@ class ShardRange(NamedTuple):
     noun: str
     first: int
     last: int
-    number_option: Placed
-    count_option: Placed
+    number_option: PlacedOption
+    count_option: PlacedOption
 
 
 @check()
@@ -127,7 +132,7 @@ def _count_takers(job: LoweredJob, group: ReplicaGroup) -> int:
     return max(pod_jobs.completions, group.replicas) if pod_jobs is not None else group.replicas
 
 
-def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
+def match_share(options: list[PlacedOption]) -> Iterator[tuple[str, PlacedOption, PlacedOption]]:
     """Yield pairs of options for the part of a program and the number of parts: noun, index and count."""
     for index in options:
         found = _INDEX.fullmatch(index.option.last)
@@ -138,7 +143,7 @@ def match_share(options: list[Placed]) -> Iterator[tuple[str, Placed, Placed]]:
                 yield noun, index, count
 
 
-def _read_number(option: Given) -> int | None:
+def _read_number(option: ScriptOption) -> int | None:
     """Parse a value as an integer >= 0."""
     value = option.value or ""
     return int(value) if value.isdecimal() and len(value) < 8 else None
@@ -187,7 +192,7 @@ def _iter_redirected(launch: ContainerLaunch, end: ContainerLaunch) -> Iterator[
     first, last = process_of(launch.container).string, process_of(end.container).string
     if first is None or last is None:
         return
-    pairs = list(zip(commands(first.nodes), commands(last.nodes), strict=False))
+    pairs = list(zip(iter_commands(first.nodes), iter_commands(last.nodes), strict=False))
     for command, other in pairs:
         is_own = [word.text for word in command.words] != [word.text for word in other.words]
         if not is_own or command.is_conditional or len(command.redirections) != len(other.redirections):

@@ -22,7 +22,7 @@ def endless_post_start(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
     """A postStart hook that never ends; values ``command`` and ``effect``."""
     hook = get_mapping(get_mapping(get_mapping(subject.data, "lifecycle"), "postStart"), "exec")
     words = [word for _, word in get_texts(hook, "command")]
-    endless = endings.endless(processes.build_words_process(words, _HOOK)) if words else None
+    endless = endings.find_endless(processes.build_words_process(words, _HOOK)) if words else None
     if endless is None:
         return
     field, number = subject.base_path[1:]

@@ -12,8 +12,8 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training, is_work
-from podplan.launchers.processes import Process, steps
-from podplan.launchers.signals import Unsignalled, find_unsignalled
+from podplan.launchers.processes import Process, iter_programs
+from podplan.launchers.signals import UnsignalledProgram, find_unsignalled
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
@@ -88,7 +88,7 @@ def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator
 
 def _iter_handlers(subject: Target) -> Iterator[Reason]:
     """Yield the signs that a container handles SIGTERM: an option, a variable, a trap."""
-    for command, process in steps(process_of(subject.data)):
+    for command, process in iter_programs(process_of(subject.data)):
         for word in process.words[1:]:
             name, equals, value = word.text.partition("=")
             is_on = not equals or value.lower() not in _OFF
@@ -104,7 +104,9 @@ def _iter_handlers(subject: Target) -> Iterator[Reason]:
             yield Reason(f"{name} relies on it", "what handles SIGTERM", ("env", number, "value"))
 
 
-def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping[str, Any]) -> Reason | None:
+def _reason(
+    found: UnsignalledProgram, process: Process, subject: Target, spec: Mapping[str, Any]
+) -> Reason | None:
     for word in found.process.words[1:]:
         name, equals, value = word.text.partition("=")
         is_on = not equals or value.lower() not in _OFF
@@ -119,7 +121,7 @@ def _reason(found: Unsignalled, process: Process, subject: Target, spec: Mapping
     grace = spec.get("terminationGracePeriodSeconds")
     if not isinstance(grace, int) or grace <= DEFAULT_GRACE or not _is_alone(subject, spec):
         return None
-    last = [inner for _, inner in steps(process) if is_work(inner)][-1:]
+    last = [inner for _, inner in iter_programs(process) if is_work(inner)][-1:]
     if last != [found.process]:
         return None  # it is not known which of the programs needs the time
     said = f"its grace period is {grace} seconds"

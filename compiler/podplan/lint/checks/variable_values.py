@@ -19,7 +19,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.jobs import has_isolated_replicas, spec_of
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.script_options import Placed, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -127,7 +127,7 @@ def _waits_forever(target: Target) -> bool:
     return target.job.cr is not None and not has_deadline and _BLOCKING_WAIT.isdisjoint(names)
 
 
-def _find_sequence_parallel(job: LoweredJob) -> Placed | None:
+def _find_sequence_parallel(job: LoweredJob) -> PlacedOption | None:
     """Return the option for Megatron's sequence parallelism, if tensors are split."""
     for launch in find_launches(job):
         options = {placed.option.last: placed for placed in list_program_options(job, launch)}

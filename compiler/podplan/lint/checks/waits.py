@@ -237,7 +237,7 @@ def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[st
 
 def _listener(asked: Node, string: ShellString) -> str:
     """Return the host whose port the condition of a loop tests; "" if it tests a name or something else."""
-    for command in processes.commands([asked]):
+    for command in processes.iter_commands([asked]):
         process = string.process(command)
         words = [word.text for word in process.words[1:]]
         if process.name in _ASK_PORT:

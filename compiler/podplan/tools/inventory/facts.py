@@ -98,7 +98,7 @@ def iter_facts(
         yield _build("Configuration", "Kueue", text, cluster.configuration.place)
     for (kind, namespace, name), files in cluster.ambiguous.items():
         shown = f"{namespace}/{name}" if namespace else name
-        yield Fact(kind, shown, f"is in {files}, so it is unclear which one counts", None)
+        yield Fact(kind, shown, f"is in {files}, so it is unclear which one applies", None)
     for kind, name, text, place in iter_object_facts(objects, explain_unapplied):
         yield _build(kind, name, text, place)
 

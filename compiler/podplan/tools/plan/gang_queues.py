@@ -72,7 +72,7 @@ def decide_by_inventory(plan: JobPlan) -> GangVerdict:
 
 
 def decide_by_volcano(plan: JobPlan, cluster: Cluster) -> GangVerdict | None:
-    """Decide about a job that Volcano schedules; None for any other, and if git holds no queue."""
+    """Decide about a job that Volcano schedules; None for any other, and if git has no queue."""
     if not plan.is_lowered or not cluster.volcano_queues:
         return None
     job = LoweredJob(plan.cr, plan.replica_groups)
