@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -154,6 +155,7 @@ def _forked(words: list[str], cwd: Path | None, stdin: bytes) -> Run:
 def _become(words: list[str], cwd: Path | None, *streams: int) -> NoReturn:
     """Run podplan in this process, a fork, and exit."""
     code = 99
+    gc.freeze()  # a garbage collection would copy the pages that are shared with the parent
     try:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)

@@ -22,9 +22,10 @@ def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
 
 
 @cache
-def select_with(code: str) -> tuple[Policy, ...]:
-    """Return the default rules and one more, as the same tuple each time: what applies is cached by it."""
-    return tuple(select_policies(load_builtin_policies(), RuleSelection(extend_select=(code,))))
+def select_with(*codes: str) -> tuple[Policy, ...]:
+    """Return the default rules and more, as the same tuple each time: what applies is cached by it."""
+    selected = tuple(select_policies(load_builtin_policies(), RuleSelection(extend_select=codes)))
+    return select_with() if codes and selected == select_with() else selected
 
 
 def nagging(found: list[Finding]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+SAMPLED = "is_sampled"  # the parameter of a test whose rows run in two parts
 ROW = "PODPLAN_ROW"  # the id of the only row to run, with its whole traceback
 FAILURES = (Exception, pytest.fail.Exception)
 
@@ -23,20 +24,38 @@ Rows = Iterable[Any] | Callable[[], Iterable[Any]]
 Ids = Iterable[str] | Callable[[Any], object] | None
 
 
-def each_row(names: str | Sequence[str], rows: Rows, ids: Ids = None) -> Callable[[Check], Check]:
-    """Like ``pytest.mark.parametrize``, as one test. Rows that are read from files can be a function."""
+def each_row(
+    names: str | Sequence[str], rows: Rows, ids: Ids = None, *, every: int = 1
+) -> Callable[[Check], Check]:
+    """Like ``pytest.mark.parametrize``, as one test. Rows that are read from files can be a function.
+
+    With ``every``, only each n-th row runs, and the others with --thorough.
+    """
     columns = [names] if isinstance(names, str) else list(names)
 
     def decorate(check: Check) -> Check:
         @functools.wraps(check)
         def run(**fixtures: Any) -> None:
+            is_sampled = fixtures.pop(SAMPLED, None)
             table = list_rows(columns, rows() if callable(rows) else rows, ids)
+            if is_sampled is not None and ROW not in os.environ:
+                table = {
+                    name: row
+                    for number, (name, row) in enumerate(table.items())
+                    if (number % every == 0) == is_sampled
+                }
             check_rows(functools.partial(check, **fixtures), table)
 
         signature = inspect.signature(check)
-        fixtures = [one for name, one in signature.parameters.items() if name not in columns]
-        run.__signature__ = signature.replace(parameters=fixtures)  # type: ignore[attr-defined]
-        return run
+        parameters = [one for name, one in signature.parameters.items() if name not in columns]
+        if every == 1:
+            run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            return run
+        parameters.append(inspect.Parameter(SAMPLED, inspect.Parameter.KEYWORD_ONLY))
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        parts = [pytest.param(True, id="sample"), pytest.param(False, id="others", marks=pytest.mark.long)]
+        in_parts: Check = pytest.mark.parametrize(SAMPLED, parts)(run)
+        return in_parts
 
     return decorate
 

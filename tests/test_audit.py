@@ -72,7 +72,7 @@ def is_at(finding: dict[str, Any], mistake: Mistake) -> bool:
     return not mistake.lines.isdisjoint(lines)
 
 
-@each_row("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
+@each_row("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of, every=4)
 def test_mistakes(mistake: Mistake) -> None:
     findings = report(mistake.file)
     is_found = any(is_at(finding, mistake) for finding in findings)
@@ -82,7 +82,7 @@ def test_mistakes(mistake: Mistake) -> None:
         assert is_found, [(one["rule"], one["line"], one["message"]) for one in findings]
 
 
-@each_row("file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of)
+@each_row("file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of, every=4)
 def test_clean_jobs(file: Path) -> None:
     assert [(one["rule"], one["line"], one["message"]) for one in report(file)] == []
 

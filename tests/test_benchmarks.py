@@ -37,6 +37,7 @@ def test_what_is_measured_is_a_repository_with_nothing_wrong(tmp_path: Path) -> 
     assert "20 objects" in profiles.out
 
 
+@pytest.mark.long
 def test_a_loud_repository_has_three_findings_a_job_or_more(tmp_path: Path) -> None:
     run = podplan("check", inputs.crs(tmp_path, 100, quiet=False))
     assert "325 infos" in run.out

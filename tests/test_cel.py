@@ -167,7 +167,11 @@ def itself() -> dict[str, Any]:
         ("'a'.size() > " + "0" * MAX_CEL_LENGTH, None),
         ("object.all(x, object.all(y, object.all(z, true)))", [1] * 40),
         ("object.size() > 0", itself()),
-        (".replace('a', object)".join(["object", *[""] * 4]) + ".size() > 1", "a" * 1000),
+        pytest.param(
+            ".replace('a', object)".join(["object", *[""] * 4]) + ".size() > 1",
+            "a" * 1000,
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["length", "iterations", "cycle", "memory"],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import BAD_JOB, ENVIRONMENTS, JOB, PROFILE, podplan
+from tests.thoroughness import mark_others
 
 
 def test_a_clean_file(folder: Path) -> None:
@@ -173,7 +174,9 @@ def test_what_cannot_be_written_is_a_wrong_request(folder: Path, arguments: str,
     assert run.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["check job.yaml", "render resnet.yaml", "rules", "version", "--help"])
+@pytest.mark.parametrize(
+    "command", mark_others(["check job.yaml", "render resnet.yaml", "rules", "version", "--help"], every=3)
+)
 @pytest.mark.parametrize("output", [">/dev/full", ">&-"])
 def test_a_standard_output_that_takes_nothing(folder: Path, command: str, output: str) -> None:
     (folder / "resnet.yaml").write_text(PROFILE)
@@ -187,6 +190,7 @@ def test_a_standard_output_that_takes_nothing(folder: Path, command: str, output
         assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_same_bytes_under_other_seeds_locales_and_folders(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -217,6 +217,7 @@ def test_a_deadline_of_the_plugin(tmp_path: Path) -> None:
         server.generate(where, flags=["--deadline", "1"], deadline=DEADLINE)
 
 
+@pytest.mark.long
 def test_a_repository_that_wants_all_the_memory(tmp_path: Path) -> None:
     """The container is ended with all its renders when it has no more; this render alone gives up."""
     values = "a:\n" + "- {x: y, z: 1}\n" * 200_000

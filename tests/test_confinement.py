@@ -14,6 +14,7 @@ import pytest
 import podplan as package
 from tests.command import JOB, PROFILE
 from tests.golden_cases import podplan as here
+from tests.thoroughness import mark_others
 
 OUTSIDE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: outside}\nspec: {image: stolen}\n"
 POLICY = "id: ORG001\nname: stolen\n"
@@ -139,7 +140,7 @@ def test_no_document_leads_outside_the_root(tree: Tree) -> None:
     assert "stolen" not in said
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", mark_others(SETTINGS, every=3))
 def test_no_setting_leads_outside_the_root(name: str, tree: Tree) -> None:
     lead_out(tree)
     (tree.top / "policies").mkdir()
@@ -182,7 +183,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize("command", NAMED, ids=" ".join)
+@pytest.mark.parametrize("command", mark_others(NAMED, every=3), ids=" ".join)
 def test_no_link_leads_out_to_a_file_that_a_flag_names(command: tuple[str, ...], tree: Tree) -> None:
     """A workflow names a file of the repository, and a pull request puts a link in its place."""
     (tree.outside / "file").write_text("stolen = 'stolen'\nstolen: stolen\n")
@@ -258,7 +259,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("command", mark_others(COMMANDS, every=3), ids=lambda command: command[0])
 def test_no_command_calls_anybody_or_looks_at_the_home(command: tuple[str, ...], tree: Tree) -> None:
     (tree.top / "jobs" / "profile.yaml").write_text(PROFILE + '  workingDir: "/${{ metadata.name }}"\n')
     (tree.top / "podplan.toml").write_text('policies = ["policies"]\n')

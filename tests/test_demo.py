@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DEMO = Path(__file__).parents[1] / "fixtures" / "gallery" / "demo.sh"
 
 
+@pytest.mark.long
 def test_demo_shows_mistakes_then_a_job_then_the_path_of_its_picture(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     run = subprocess.run(

@@ -17,7 +17,7 @@ import pytest
 
 from podplan.cli import commands
 from tests.command import BAD_JOB, JOB, PODPLAN, PROFILE, Run, podplan
-from tests.thoroughness import mark_long
+from tests.thoroughness import mark_long, mark_others
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")
@@ -74,20 +74,24 @@ def test_a_report_that_the_disk_takes_only_in_part(many: Path, unbuffered: str) 
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [
-        ("podplan check bad.yaml 2>/dev/full >/dev/null", 1),
-        ("podplan check bad.yaml 2>&- >/dev/null", 1),
-        ("podplan check nowhere 2>/dev/full", 3),
-        ("podplan check nowhere 2>&-", 3),
-        ("podplan check --no-such-option 2>/dev/full", 2),
-        ("podplan check bad.yaml >&-", 2),
-        ("podplan check bad.yaml >&- 2>&-", 2),
-        ("podplan check bad.yaml >/dev/full", 2),
-        ("podplan check bad.yaml >/dev/full 2>/dev/full", 2),
-        ("podplan check - <&-", 2),
-        ("podplan lsp <&-", 2),
-        ("podplan fmt --check bad.yaml 2>/dev/full", 3),
-    ],
+    mark_others(
+        [
+            ("podplan check bad.yaml 2>/dev/full >/dev/null", 1),
+            ("podplan check bad.yaml 2>&- >/dev/null", 1),
+            ("podplan check nowhere 2>/dev/full", 3),
+            ("podplan check nowhere 2>&-", 3),
+            ("podplan check --no-such-option 2>/dev/full", 2),
+            ("podplan check bad.yaml >&-", 2),
+            ("podplan check bad.yaml >&- 2>&-", 2),
+            ("podplan check bad.yaml >/dev/full", 2),
+            ("podplan check bad.yaml >/dev/full 2>/dev/full", 2),
+            ("podplan check - <&-", 2),
+            ("podplan lsp <&-", 2),
+            ("podplan fmt --check bad.yaml 2>/dev/full", 3),
+        ],
+        every=3,
+        columns=2,
+    ),
 )
 def test_streams_that_are_closed_or_full(many: Path, line: str, code: int) -> None:
     assert in_shell(line, many).code == code
@@ -130,7 +134,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", mark_others(WRITING, every=2))
 def test_a_disk_that_is_full(tree: Path, name: str) -> None:
     """A file may grow to 16 bytes, and no more (setrlimit(2), RLIMIT_FSIZE)."""
     before = contents(tree)
@@ -166,7 +170,7 @@ def test_a_compiled_module_that_is_cut_off_is_no_interrupt(monkeypatch: pytest.M
         commands.run_click()
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", mark_others(WRITING, every=2))
 def test_a_tree_that_is_read_only(tree: Path, name: str) -> None:
     before = contents(tree)
     tree.chmod(0o555)

@@ -264,7 +264,7 @@ def test_no_message_shows_more_of_a_line_than_it_needs() -> None:
 UNITS = ("$(", "${", "$A", "`", "'", '"', "\\ -", "\n-", "{a,", "[", " ", "a.py ", "--a=")
 
 
-@each_row(("unit", "rule"), product(UNITS, RULES), ids=repr)
+@each_row(("unit", "rule"), product(UNITS, RULES), ids=repr, every=3)
 def test_time_grows_with_the_length_of_a_word_only(rule: str, unit: str) -> None:
     def check(times: int) -> None:
         container = {"name": "a", "command": ["sh", "-c", unit * times], "args": []}

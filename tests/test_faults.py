@@ -169,7 +169,8 @@ def with_cache(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("cache", mark_long(["empty", "filled"], short=["filled"]))
+@pytest.mark.long
+@pytest.mark.parametrize("cache", ["empty", "filled"])
 def test_whatever_goes_wrong_with_the_cache(
     runs: Faulty, cache: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:

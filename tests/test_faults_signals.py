@@ -112,7 +112,8 @@ def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path
         check_whole(tree(folder), before, after, "term")
 
 
-@pytest.mark.parametrize("name", mark_long(UNCAUGHT, short=["pipe"]))
+@pytest.mark.long
+@pytest.mark.parametrize("name", UNCAUGHT)
 def test_signals_that_nobody_catches(runs: Faulty, name: str, tmp_path: Path) -> None:
     """They are as SIGKILL, for when nothing else helps; a write to no reader is an error, and not SIGPIPE."""
     arguments = COMMANDS["fix"].split()

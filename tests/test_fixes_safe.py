@@ -356,6 +356,7 @@ def test_each_row_of_the_table_is_shown(all_made: list[Made]) -> None:
         assert row.shown in seen or row.shown == "–", f"{row} is not shown by {seen}"
 
 
+@pytest.mark.long
 def test_a_fix_is_what_the_table_says_but_for_its_exceptions(all_made: list[Made]) -> None:
     """A fix that is not what its row says has another fate by what the row says after a semicolon, or is in a
     file that other jobs use."""

@@ -15,7 +15,7 @@ from podplan.launchers.discovery import find_programs
 from podplan.launchers.shell import parse_script
 from podplan.launchers.words import Word
 from tests.containers import Env, container, only
-from tests.thoroughness import examples
+from tests.thoroughness import examples, mark_others
 from tests.work_counts import slowdown, work
 
 ODD: st.SearchStrategy[Any] = st.recursive(
@@ -87,7 +87,10 @@ LAUNCHERS = [
 
 
 @pytest.mark.parametrize(
-    "word", ["--nnodes=2", "--n", "$X", "x", "--include=a", "-m", "bash", "env", "mpirun", "-c"]
+    "word",
+    mark_others(
+        ["--nnodes=2", "--n", "$X", "x", "--include=a", "-m", "bash", "env", "mpirun", "-c"], every=3
+    ),
 )
 def test_work_grows_with_the_words_only(word: str) -> None:
     def looked_at(number: int) -> None:
@@ -112,20 +115,24 @@ THOUSANDS = {f"A{one}": "" for one in range(10_001)}
 
 @pytest.mark.parametrize(
     ("given", "limit"),
-    [
-        (container(["a"] * 10_001), "words"),
-        (container(["sh", "-c", "a"], env=THOUSANDS), "words"),
-        (container(["env", "A=", "a"], env=THOUSANDS), "words"),
-        (container(["mpirun", "bash", "-c", "a"], env=THOUSANDS), "words"),
-        (container(["sh", "-c", "a " * 10_000]), "words"),
-        (container(["sh", "-c", ARGUMENTS, *["a"] * 9_000]), "words"),
-        (container(["sh", "-c", ARGUMENTS.replace("@", "*"), *["a"] * 9_000]), "words"),
-        (container(["sh", "-c", 'sh -c "$S0"'], env=nested(4, 100)), "words"),
-        (container(["sh", "-c", f"{ASSIGNED.replace(' ', '; ')}; a"]), "words"),
-        (container(["sh", "-c", f"{ASSIGNED} a"]), "words"),
-        (container(["a", *["$(A)"] * 20], env={"A": "a" * 131_000}), "characters"),
-        (container(["sh", "-c", '"$@" ' * 50, "", "a" * 100_000]), "characters"),
-    ],
+    mark_others(
+        [
+            (container(["a"] * 10_001), "words"),
+            (container(["sh", "-c", "a"], env=THOUSANDS), "words"),
+            (container(["env", "A=", "a"], env=THOUSANDS), "words"),
+            (container(["mpirun", "bash", "-c", "a"], env=THOUSANDS), "words"),
+            (container(["sh", "-c", "a " * 10_000]), "words"),
+            (container(["sh", "-c", ARGUMENTS, *["a"] * 9_000]), "words"),
+            (container(["sh", "-c", ARGUMENTS.replace("@", "*"), *["a"] * 9_000]), "words"),
+            (container(["sh", "-c", 'sh -c "$S0"'], env=nested(4, 100)), "words"),
+            (container(["sh", "-c", f"{ASSIGNED.replace(' ', '; ')}; a"]), "words"),
+            (container(["sh", "-c", f"{ASSIGNED} a"]), "words"),
+            (container(["a", *["$(A)"] * 20], env={"A": "a" * 131_000}), "characters"),
+            (container(["sh", "-c", '"$@" ' * 50, "", "a" * 100_000]), "characters"),
+        ],
+        every=3,
+        columns=2,
+    ),
     ids=[
         "words",
         "variables",

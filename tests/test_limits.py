@@ -22,6 +22,7 @@ from podplan.yaml import parse_yaml
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.declared import MAPPINGS, TASK_JOB
 from tests.golden_cases import podplan as here
+from tests.thoroughness import mark_others
 
 DOCS = Path(__file__).parent.parent / "docs"
 CEL_POLICY = """\
@@ -138,7 +139,7 @@ def test_there_is_a_case_for_every_limit() -> None:
     assert {*CASES, "seconds", "cel-seconds", "revision-files", "revision-bytes"} == set(LIMITS)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mark_others(CASES, every=4))
 def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     folder = laid_out(tmp_path, case.files)

@@ -128,8 +128,8 @@ def moved(text: str) -> None:
     [
         (placed, documents),
         (imported, lambda number: entries(number, kind="DeepSpeedJob")),
-        (moved, documents),
-        (moved, entries),
+        pytest.param(moved, documents, marks=pytest.mark.long),
+        pytest.param(moved, entries, marks=pytest.mark.long),
         (moved, specs),
         (moved, lambda number: documents(number, DIALECT)),
         (lambda text: find_document_spans(text), documents),

@@ -23,6 +23,7 @@ from podplan.yaml import SourceFile
 from tests.golden_cases import podplan
 from tests.live_documents import most_alive
 from tests.profile_texts import run
+from tests.thoroughness import mark_others
 
 SWEEP = """\
 apiVersion: podplan/v1
@@ -108,7 +109,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", mark_others(COMMANDS, every=2), ids=" ".join)
 def test_a_command_keeps_no_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:

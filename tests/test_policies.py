@@ -59,6 +59,7 @@ def test_example(code: str, example: dict[str, Any]) -> None:
 @each_row(
     ("code", "example"),
     [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
+    every=4,
 )
 def test_taking_the_bad_part_away_silences_it(code: str, example: dict[str, Any]) -> None:
     found = findings(fix_example(example), code)

@@ -21,6 +21,7 @@ from podplan.report.fixes import preview_fix
 from tests.command import podplan as command
 from tests.golden_cases import FIXTURES, podplan
 from tests.sample_findings import FINDINGS, RESULT, where
+from tests.thoroughness import mark_others
 
 LEAST = 0.2  # seconds: less cannot be told from nothing
 SECRET = """\
@@ -225,7 +226,7 @@ def test_wide_lines_are_measured_once_each() -> None:
     assert rdjson._compute_stride_offsets.cache_info().misses == len(lines)
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", mark_others(FORMATS, every=4))
 def test_a_value_of_a_megabyte_is_not_told_whole(
     format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

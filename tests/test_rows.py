@@ -70,3 +70,20 @@ def test_a_failure_by_pytest_is_reported_too() -> None:
 def test_fixtures_are_passed(number: int, tmp_path: Path) -> None:
     assert tmp_path.is_dir()
     assert number in range(3)
+
+
+def test_a_sample_and_the_others_are_all_rows() -> None:
+    seen: list[int] = []
+
+    @each_row("number", range(7), every=3)
+    def check(number: int) -> None:
+        seen.append(number)
+
+    (mark,) = check.pytestmark  # type: ignore[attr-defined]
+    sample, others = mark.args[1]
+    assert (sample.values, sample.marks) == ((True,), ())
+    assert (others.values, [one.name for one in others.marks]) == ((False,), ["long"])
+    check(is_sampled=True)
+    assert seen == [0, 3, 6]
+    check(is_sampled=False)
+    assert sorted(seen) == list(range(7))

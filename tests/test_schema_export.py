@@ -146,6 +146,7 @@ def is_structural(diagnostic: Diagnostic) -> bool:
     return diagnostic.rule in STRUCTURAL_RULES and "a number with a fraction" not in diagnostic.message
 
 
+@pytest.mark.long
 def test_another_implementation_decides_as_podplan_does() -> None:
     """The schema accepts what podplan accepts, and refuses what podplan refuses for its structure."""
     chance, verdicts = random.Random(23), Counter[tuple[bool, bool]]()

@@ -94,6 +94,7 @@ def test_it_agrees_about_crs(name: str) -> None:
     assert 0 < valid < judged
 
 
+@pytest.mark.long
 def test_it_agrees_about_profiles() -> None:
     schema = bundle_schema(load_schema_file("JobProfile"))
     judged = valid = 0

@@ -18,7 +18,7 @@ from tests.command import Run, podplan
 from tests.editor import Editor
 from tests.git import commit, git_in
 from tests.secret_places import CR, PLACES, PROFILE, RUN
-from tests.thoroughness import mark_long
+from tests.thoroughness import mark_long, mark_others
 
 MARKER = "Zq7xMARKx9Qz"
 OLD = "Wv3kMARKk5Vw"  # what stands there in the revision that is compared with
@@ -85,7 +85,7 @@ def found_in(run: Run, words: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("extent", mark_long(["few", "all"], short=["few"]))
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", mark_others(PLACES, every=3))
 def test_no_command_prints_a_secret(repository: Path, place: str, extent: str) -> None:
     plant(repository, PLACES[place])
     others = OTHERS if extent == "all" else [OTHERS[list(PLACES).index(place) % len(OTHERS)]]

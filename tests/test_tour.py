@@ -16,6 +16,7 @@ from tests.command import podplan
 PAGE = Path(__file__).parents[1] / "docs" / "tour.md"
 
 
+@pytest.mark.long
 def test_the_tour_has_the_output_of_its_commands(
     tmp_path: Path, file_regression: FileRegressionFixture
 ) -> None:

@@ -15,6 +15,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.workspace.loader import Loader
 from tests.command import INVENTORY, JOB, PODPLAN, PROFILE, Run
 from tests.editor import Editor
+from tests.thoroughness import mark_others
 
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 SAID = "1 folder could not be read (locked)"
@@ -75,7 +76,7 @@ ONE_FILE = [
 ]
 
 
-@pytest.mark.parametrize("command", ONE_FILE, ids=" ".join)
+@pytest.mark.parametrize("command", mark_others(ONE_FILE, every=3), ids=" ".join)
 def test_one_file_beside_an_unreadable_folder(tree: Path, command: tuple[str, ...]) -> None:
     run = podplan(tree, *command)
     assert run.code in (0, 3), run.err
@@ -98,7 +99,7 @@ FOLDER = [
 ]
 
 
-@pytest.mark.parametrize("command", FOLDER, ids=" ".join)
+@pytest.mark.parametrize("command", mark_others(FOLDER, every=3), ids=" ".join)
 def test_commands_for_a_folder_say_what_they_skip(tree: Path, command: tuple[str, ...]) -> None:
     run = podplan(tree, *command)
     assert run.code == 0, run.err

@@ -20,3 +20,11 @@ def examples(number: int, short: int | None = None) -> int:
 def mark_long(names: Iterable[Any], short: Collection[Any]) -> list[Any]:
     """Return values for ``parametrize``: all run with --thorough, and those in ``short`` in each run."""
     return [name if name in short else pytest.param(name, marks=pytest.mark.long) for name in names]
+
+
+def mark_others(rows: Iterable[Any], every: int, columns: int = 1) -> list[Any]:
+    """Return rows of ``columns`` for ``parametrize``: all run with --thorough, and each n-th in each run."""
+    return [
+        row if number % every == 0 else pytest.param(*(row if columns > 1 else [row]), marks=pytest.mark.long)
+        for number, row in enumerate(rows)
+    ]

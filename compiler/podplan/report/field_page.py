@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import groupby
 
 from podplan import kubernetes
@@ -264,4 +265,10 @@ def _find_schemas(kind: str, steps: list[str], versions: Versions = _NO_VERSIONS
 
 
 def _load_schema(kind: str, versions: Versions = _NO_VERSIONS) -> dict[str, Any]:
-    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION, versions)
+    return _build_schema(kind, tuple(sorted(versions.items())))
+
+
+@cache
+def _build_schema(kind: str, versions: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """Build a schema once: the page of a field looks it up in all kinds."""
+    return catalog.build_schema(kind, kubernetes.DEFAULT_VERSION, dict(versions))
