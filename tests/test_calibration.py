@@ -33,7 +33,7 @@ from tests.lowering_changes import CHANGES, WITH, Change
 from tests.lowering_jobs import DEEPSPEED, MPI_JOB_V1, PLAIN, UID
 from tests.rows import each_row
 from tests.strategies import crs
-from tests.thoroughness import examples
+from tests.thoroughness import examples, mark_others
 
 COMPARED = FIXTURES / "compare"
 FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())
@@ -72,7 +72,7 @@ def test_differences(
     assert said.code == (CLEAN if said.out.startswith("equal: ") else DIFFERENT)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", mark_others(FOLDERS, every=3), ids=lambda folder: folder.name)
 def test_what_is_adopted_differs_no_more(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
 ) -> None:
@@ -150,7 +150,7 @@ def real_of(cr: Object, **options: Any) -> list[Object]:
     return [served(one) for one in lowered if one["kind"] != "Secret"]
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.id)
+@pytest.mark.parametrize("case", mark_others(cases(), every=3), ids=lambda case: case.id)
 def test_a_prediction_that_is_served_by_a_cluster_is_equal(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

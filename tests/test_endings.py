@@ -191,6 +191,7 @@ def _without_rights() -> None:
 # --- locales and names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", mark_long(["C", "xx_XX.ISO-8859-1"], short=["C"]))
 def test_odd_names_in_any_locale(tmp_path: Path, locale: str) -> None:
     """Reports are UTF-8 whatever the names are, and the same in every locale."""
@@ -236,6 +237,7 @@ def test_two_runs_at_once(tmp_path: Path, pytestconfig: pytest.Config) -> None:
         assert len(list(folder.iterdir())) == 6
 
 
+@pytest.mark.long
 def test_runs_at_once_share_a_cache(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """Whoever writes an entry, or finds one, says the same."""
     (tmp_path / "repository").mkdir()

@@ -16,6 +16,7 @@ PAGE = FIXTURES.parent / "docs" / "first-steps.md"
 HAS_KUSTOMIZE = bool(shutil.which("kustomize") or shutil.which("kubectl"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not HAS_KUSTOMIZE and not os.environ.get("PODPLAN_REQUIRE_KUBECTL"), reason="needs kustomize"
 )

@@ -10,11 +10,12 @@ import pytest
 import podplan as podplan_package
 from podplan.kinds.registry import COMPILED_KINDS
 from tests.command import podplan
+from tests.thoroughness import mark_others
 
 STARTER = Path(podplan_package.__file__).parent / "starter" / "job.yaml"
 
 
-@pytest.mark.parametrize("kind", COMPILED_KINDS)
+@pytest.mark.parametrize("kind", mark_others(COMPILED_KINDS, every=3))
 def test_a_first_profile_of_a_kind_has_no_mistake(tmp_path: Path, kind: str) -> None:
     (tmp_path / ".git").mkdir()
     assert podplan("init", "--kind", kind, ".", cwd=tmp_path).code == 0

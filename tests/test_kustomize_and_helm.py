@@ -128,6 +128,7 @@ def test_with_the_real_kustomize(top: Path) -> None:
     ]
 
 
+@pytest.mark.long
 @REAL
 def test_diff_compares_what_kustomize_builds(top: Path) -> None:
     patch = top / "prod/more.yaml"

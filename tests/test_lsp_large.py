@@ -198,6 +198,7 @@ def test_what_changed_last_has_room_first() -> None:
     assert documents.list_skipped().keys() == {"/0", "/1", "/2", "/3"}
 
 
+@pytest.mark.long
 def test_closed_documents_leave_nothing(folder: Path) -> None:
     session = Session(folder)
     (folder / "link.yaml").symlink_to("bases/0.yaml")

@@ -89,6 +89,7 @@ def test_one_instance_after_the_other(tmp_path: Path, monkeypatch: pytest.Monkey
     )
 
 
+@pytest.mark.long
 def test_a_check_keeps_no_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def checked(folder: Path) -> None:
         settings = PipelineSettings(environments="all", policies=tuple(load_builtin_policies()))
@@ -136,6 +137,7 @@ def test_a_question_about_one_job_keeps_no_others(
     assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40
 
 
+@pytest.mark.long
 def test_argo_cd_gets_jobs_of_which_none_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(folder: Path) -> None:
         monkeypatch.chdir(folder)
@@ -160,6 +162,7 @@ def test_text_is_given_back_as_it_was_added(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(by_name.values()) == texts
 
 
+@pytest.mark.long
 def test_a_comparison_keeps_no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(folder: Path) -> None:
         changed = sweeps(folder / "changed", 3, int(folder.name))

@@ -190,6 +190,7 @@ def test_the_page_goes_as_it_is_told(repository: Path, offline: Mapping[str, str
     assert outcome(commit(repository, offline)) == {FMT: "Passed", CHECK: "Passed", RENDER: "Passed"}
 
 
+@pytest.mark.long
 def test_the_manifest_and_the_configuration_are_valid(repository: Path, offline: Mapping[str, str]) -> None:
     config, manifest = ".pre-commit-config.yaml", ROOT / ".pre-commit-hooks.yaml"
     for tool in ("pre-commit", "prek"):

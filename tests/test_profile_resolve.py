@@ -260,6 +260,7 @@ for variant in run(FULL, bases=BASES, environments="all", sets={"env.FLAG": "1"}
 """
 
 
+@pytest.mark.long
 def test_the_same_bytes_under_every_hash_seed() -> None:
     top = Path(__file__).parent.parent
     outputs = set()

@@ -68,7 +68,7 @@ def write_repository(folder: Path, jobs: int, queues: int) -> None:
         (folder / f"job-{number}.yaml").write_text(text)
 
 
-@pytest.mark.parametrize("grows", mark_long(["jobs", "queues"], short=["queues"]))
+@pytest.mark.parametrize("grows", mark_long(["jobs", "queues"], short=[]))
 def test_work_is_in_proportion_to_jobs_and_queues(
     grows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,6 +188,7 @@ def affected_by(changed: str) -> set[tuple[str, str]]:
     return {(one["file"], one["rule"]) for one in result["findings"]}
 
 
+@pytest.mark.long
 def test_workers_say_what_one_process_says(folder: Path) -> None:
     (folder / "platform/template.yaml").write_text(MOVING)
     for number in range(120):

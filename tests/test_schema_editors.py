@@ -39,6 +39,7 @@ def mutants(document: Any) -> Iterator[Any]:
                 yield changed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["JobProfile", "ClusterInventory"])
 def test_both_forms_say_the_same(kind: str) -> None:
     plain = catalog.build_schema(kind, kubernetes.DEFAULT_VERSION)

@@ -223,6 +223,7 @@ def test_the_schema_of_all_kinds_applies_the_one_of_the_kind() -> None:
         assert selection.is_valid(foreign)
 
 
+@pytest.mark.long
 def test_export_writes_the_same_bytes_each_time_and_leaves_other_files(tmp_path: Path) -> None:
     (tmp_path / "crds" / "kubeflow.org").mkdir(parents=True)
     foreign = tmp_path / "crds" / "kubeflow.org" / "notebook_v1.json"

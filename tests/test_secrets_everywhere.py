@@ -95,6 +95,7 @@ def test_no_command_prints_a_secret(repository: Path, place: str, extent: str) -
         assert MARKER not in file.read_text(), file.name
 
 
+@pytest.mark.long
 def test_every_place_is_said_something_of(repository: Path) -> None:
     """Else nothing would be shown anyway."""
     for place, files in PLACES.items():
@@ -136,7 +137,9 @@ def test_no_secret_of_an_application_is_printed(repository: Path, given: dict[st
         f"pod.spec.containers.hfToken={MARKER}",
     ],
 )
-@pytest.mark.parametrize("command", ["check", "render", "lower", "why", "status", "graph"])
+@pytest.mark.parametrize(
+    "command", mark_others(["check", "render", "lower", "why", "status", "graph"], every=3)
+)
 def test_no_secret_of_a_flag_is_printed(repository: Path, flag: str, command: str) -> None:
     params = "  params: {apiToken: {type: string, maxLength: 3}, db: {type: object, maxProperties: 1}}\n"
     (repository / "job.yaml").write_text(PROFILE + params + RUN + "  env: {DB_PASSWORD: a, oops: [1]}\n")

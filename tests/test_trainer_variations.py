@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from podplan.lint.example_objects import apply_patch
@@ -94,6 +95,7 @@ def find(objects: list[dict[str, Any]], place: str) -> Any:
     return None if value in ({}, []) else value
 
 
+@pytest.mark.long
 @each_row("name", VARIATIONS)
 def test_a_variation_becomes_what_the_evidence_says(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     row, folder = VARIATIONS[name], tmp_path / str([*VARIATIONS].index(name))

@@ -84,6 +84,7 @@ ONLY_IN_RULES = {
 }
 
 
+@pytest.mark.long
 @each_row("code", EXPORTED)
 def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[str, Policy]) -> None:
     for example in (one for one in EXAMPLES[code] if is_exported(code, one)):

@@ -12,7 +12,7 @@ from podplan.cli.reporting import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import BAD_JOB
 from tests.golden_cases import FIXTURES
-from tests.thoroughness import mark_long
+from tests.thoroughness import mark_long, mark_others
 
 FOLDERS = sorted(path.name for path in (FIXTURES / "findings").iterdir() if path.is_dir())
 
@@ -27,7 +27,7 @@ def test_a_second_run_looks_up_what_the_first_one_said(tree: Path, check: Run) -
     assert len(entries(tree)) == 1
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", mark_others(FORMATS, every=3))
 def test_every_format_says_the_same(tree: Path, check: Run, format_: str) -> None:
     for name in ("cr_schema", "environments"):
         shutil.copytree(FIXTURES / "findings" / name, tree / "jobs" / name)
@@ -37,7 +37,9 @@ def test_every_format_says_the_same(tree: Path, check: Run, format_: str) -> Non
     assert (without.code, without.out) == (first.code, first.out) == (second.code, second.out)
 
 
-@pytest.mark.parametrize("name", mark_long(FOLDERS, short=[name for name in FOLDERS if name != "policies"]))
+@pytest.mark.parametrize(
+    "name", mark_long(FOLDERS, short=[name for name in FOLDERS if name != "policies"][::3])
+)
 def test_all_mistakes_are_found_again(tree: Path, check: Run, name: str) -> None:
     shutil.copytree(FIXTURES / "findings" / name, tree / "jobs", dirs_exist_ok=True)
     inventories = sorted(tree.glob("jobs/*/clusters/*.yaml"))

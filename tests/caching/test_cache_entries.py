@@ -104,6 +104,7 @@ def test_many_runs_leave_few_entries(tree: Path, check: Run, monkeypatch: pytest
     assert not check(k8s_version="1.33").checked
 
 
+@pytest.mark.long
 def test_two_runs_at_once(tree: Path) -> None:
     """Each says what it says alone, and one entry is left, and it is whole."""
     command = [sys.executable, "-m", "podplan", "check", "jobs", "--format", "json"]

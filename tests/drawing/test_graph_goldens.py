@@ -62,6 +62,7 @@ def test_the_mermaid_of_the_documentation_is_what_its_command_draws() -> None:
     assert printed(command).decode() == shown
 
 
+@pytest.mark.long
 def test_another_hash_seed_gives_the_same_bytes() -> None:
     folder = PICTURES / "three_types"
     bytes_ = set()

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.command import BAD_JOB, ENVIRONMENTS, INVENTORY, JOB
 from tests.github.checkout import EVIL, event, git
 from tests.github_action import plant, run
@@ -45,6 +47,7 @@ def test_no_text_of_a_file_is_a_command_wherever_it_stands(workspace: Path) -> N
     assert int(ran.outputs["findings"]) > 0
 
 
+@pytest.mark.long
 def test_nothing_is_read_and_nothing_written_through_a_link_out_of_the_tree(workspace: Path) -> None:
     outside = workspace.parent / "outside"
     outside.mkdir()
@@ -102,6 +105,7 @@ def test_no_secret_is_shown_anywhere(pull_request: Path) -> None:
     assert "API_TOKEN" in ran.summary
 
 
+@pytest.mark.long
 def test_a_pull_request_cannot_change_the_configuration_of_another_checkout(pull_request: Path) -> None:
     """Both checkouts side by side, so that the pull request has no say in what lies in the other's folder."""
     job = pull_request.parent / "job"

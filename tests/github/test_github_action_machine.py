@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.command import ENVIRONMENTS
 from tests.github_action import ROOT, machine, run
 from tests.github_runner import run_action, run_steps
@@ -51,6 +53,7 @@ def test_a_machine_without_python_is_told_the_same(workspace: Path, tmp_path: Pa
     assert "python3 of at least 3.11" in ran.of("error")[0].data
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_long_leaves_nothing_half_done(workspace: Path) -> None:
     matrix = f"  matrix: {{axes: {{seed: {list(range(300))}}}, maxInstances: 1000}}\n"
     for number in range(20):

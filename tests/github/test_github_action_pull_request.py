@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.command import ENVIRONMENTS, INVENTORY
 from tests.github.checkout import EVIL, event, git
 from tests.github_action import machine, run
@@ -32,6 +34,7 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path) -> None:
     assert not only.annotations
 
 
+@pytest.mark.long
 def test_the_example_workflows_make_a_comment_of_it(pull_request: Path, tmp_path: Path) -> None:
     """From the inputs in podplan.yml to the comment of podplan-comment.yml, but for GitHub's own actions."""
     temp = pull_request.parent / "work-temp"
@@ -53,6 +56,7 @@ def test_the_example_workflows_make_a_comment_of_it(pull_request: Path, tmp_path
     assert ran.outputs["impact"] in asked[-1][2]
 
 
+@pytest.mark.long
 def test_a_change_that_breaks_a_job_fails_the_step(pull_request: Path) -> None:
     (pull_request / "many.yaml").write_text(ENVIRONMENTS.replace("replicas: 4", "replicas: many"))
     ran = run(pull_request, {"command": "diff", "base": "main"})
@@ -62,6 +66,7 @@ def test_a_change_that_breaks_a_job_fails_the_step(pull_request: Path) -> None:
     assert run(pull_request, {"command": "diff", "base": "main"}).success
 
 
+@pytest.mark.long
 def test_without_history_a_notice_says_what_to_do(pull_request: Path) -> None:
     shallow = pull_request.parent / "shallow"
     git(pull_request, "clone", "--quiet", "--depth=1", pull_request.as_uri(), str(shallow))
@@ -112,6 +117,7 @@ def test_settings_that_a_change_mends_are_told_of_without_markup(pull_request: P
     assert "##[" not in ran.log
 
 
+@pytest.mark.long
 def test_another_checkout_than_the_merge_is_not_taken_for_it(pull_request: Path) -> None:
     at = event(pull_request)
     git(pull_request, "checkout", "--quiet", "change")
@@ -123,6 +129,7 @@ def test_another_checkout_than_the_merge_is_not_taken_for_it(pull_request: Path)
     assert run(pull_request, {"command": "diff"}, {"GITHUB_EVENT_NAME": "push"}).steps[-1].code == 2
 
 
+@pytest.mark.long
 def test_render_writes_and_render_check_compares(pull_request: Path) -> None:
     wanted = {"paths": "many.yaml", "environment": "prod", "output-dir": "rendered"}
     check = {**wanted, "command": "render-check"}
@@ -141,6 +148,7 @@ def test_render_writes_and_render_check_compares(pull_request: Path) -> None:
     assert "##[" not in stale.log
 
 
+@pytest.mark.long
 def test_render_check_compares_the_folders_of_the_configuration(pull_request: Path) -> None:
     (pull_request / "podplan.toml").write_text(
         '[[render]]\npaths = ["many.yaml"]\nenv = ["prod"]\noutput = "rendered"\n'
