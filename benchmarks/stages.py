@@ -43,7 +43,7 @@ BORDERS = {
         "podplan.checker.files.aggregate_findings",
         "podplan.checker.check.aggregate_findings",
         "podplan.checker.check.build_result",
-        "podplan.cli.reporting.render_report",
+        "podplan.cli.reports.render_report",
     ],
 }
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from podplan.checker.check import CheckResult, check_sources
-from podplan.cli.reporting import FORMATS, render_report
+from podplan.cli.reports import FORMATS, render_report
 from podplan.core.findings import Finding, Location, Severity
 from podplan.core.limits import LimitExceeded
 from podplan.pipeline import PipelineSettings

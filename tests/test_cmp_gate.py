@@ -55,7 +55,7 @@ def test_what_gives_no_cr_is_kept_back_whatever_the_severity(
     """Handed over, the others would look like all that there is, and the job of this one would be pruned."""
     write(repository / "apps/train/alone.yaml", ALONE.replace("replicas: 1", f"replicas: {replicas}"))
     told = refusal_with(handed(repository, tmp_path), PROD, ["--fail-on", "never"])
-    assert "alone.yaml did not give all of its CRs, and so nothing is handed over" in told
+    assert "alone.yaml did not compile to all of its CRs, so nothing is printed" in told
 
 
 def test_a_paused_job_is_looked_at_as_it_will_go_on(tmp_path: Path) -> None:

@@ -207,7 +207,10 @@ def test_a_deadline_of_argo_cd_in_the_middle(tmp_path: Path) -> None:
         assert answer.code != 0
         if answer.err:
             break
-    assert answer.err == "podplan: Argo CD ended this before all was rendered, and nothing is handed over\n"
+    assert (
+        answer.err
+        == "podplan: Argo CD stopped podplan before everything was rendered, so nothing is printed\n"
+    )
     assert answer.code == 143
 
 

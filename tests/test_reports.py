@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.checker.check import CheckResult
-from podplan.cli.reporting import FORMATS, STYLED_FORMATS, render_report, select_style
+from podplan.cli.reports import FORMATS, STYLED_FORMATS, render_report, select_style
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import code_frame
 from podplan.report.markdown import escape_markdown

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 from podplan.checker.check import CheckResult
-from podplan.cli.reporting import FORMATS, render_report
+from podplan.cli.reports import FORMATS, render_report
 from podplan.core.findings import Edit, Fix
 from podplan.report import rdjson
 from podplan.report.fixes import preview_fix

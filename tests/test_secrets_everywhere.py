@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.reporting import FORMATS
+from podplan.cli.reports import FORMATS
 from podplan.pipeline import PipelineSettings
 from podplan.report.migration import format_migration
 from podplan.tools.migrator import MigrationResult

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.reporting import FORMATS
+from podplan.cli.reports import FORMATS
 from podplan.core.findings import Edit, Fix, Location, Related
 from podplan.lint.finding_redaction import redact_finding
 from podplan.redaction.redactor import Redactor

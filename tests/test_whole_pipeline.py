@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from podplan.cli.lsp import resolve_file_settings
-from podplan.cli.reporting import FORMATS
+from podplan.cli.reports import FORMATS
 from podplan.pipeline import PipelineSettings
 from podplan.yaml import parse_yaml
 from podplan.yaml.positions import LINE_BREAK

@@ -9,7 +9,7 @@ import pytest
 
 from podplan.cli import check_cache, check_run
 from podplan.cli.check_run import check_and_report
-from podplan.cli.reporting import parse_report_flags
+from podplan.cli.reports import parse_report_flags
 from podplan.workspace.dependencies import MIN_FILES_FOR_CACHE
 from tests.caching.runs import Run, Said
 from tests.command import JOB, PROFILE

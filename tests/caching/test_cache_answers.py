@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli.reporting import FORMATS
+from podplan.cli.reports import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import BAD_JOB
 from tests.golden_cases import FIXTURES

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import check_cache
-from podplan.cli.reporting import FORMATS
+from podplan.cli.reports import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import JOB
 

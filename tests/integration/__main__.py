@@ -18,7 +18,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from podplan.cli.reporting import render_report
+from podplan.cli.reports import render_report
 from tests.golden_cases import FIXTURES, mistake_cases, podplan
 from tests.sample_findings import CLEAN, RESULT
 

@@ -15,7 +15,7 @@ from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR, NO_INPUT, US
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import RunSettings
 from podplan.cli.output import describe_os_error, replace_file, write_stdout
-from podplan.cli.reporting import render_report
+from podplan.cli.reports import render_report
 from podplan.core.errors import UsageError
 from podplan.core.limits import LimitExceeded, RunTimeout
 from podplan.core.typing import NamedTuple

@@ -22,7 +22,7 @@ from podplan.cli.options import (
     require_no_paths,
 )
 from podplan.cli.output import write_escaped_stdout
-from podplan.cli.reporting import ReportTargets, parse_report_flags, report_options
+from podplan.cli.reports import ReportTargets, parse_report_flags, report_options
 from podplan.cli.settings import format_settings
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError

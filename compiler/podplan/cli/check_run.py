@@ -10,7 +10,7 @@ from podplan.checker.check import CheckResult, check_files, check_sources
 from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL_ERROR
 from podplan.cli.options import RunSettings, resolve_run_settings
 from podplan.cli.progress import show_progress
-from podplan.cli.reporting import (
+from podplan.cli.reports import (
     ReportTargets,
     parse_report_flags,
     render_reports,

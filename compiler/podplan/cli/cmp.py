@@ -192,7 +192,7 @@ def print_manifests(
         raise UsageError(escape_text(str(error))) from None
     except MemoryError:
         raise LimitExceeded(
-            f"{memory} MiB of memory were not enough, and nothing is handed over; split the Application, or"
+            f"{memory} MiB of memory were not enough, so nothing is printed; split the Application, or"
             " raise --memory of the plugin and the memory of its container"
         ) from None
     warnings += find_unserved_kinds(os.environ.get("KUBE_API_VERSIONS", ""), generated_set.apis)
@@ -237,7 +237,7 @@ def _hand_over(
         _print_missing_file_hint(generated_set)
     if generated_set.incomplete_files:
         incomplete_file = generated_set.incomplete_files[0]
-        _print_warnings([f"{incomplete_file} did not give all of its CRs, and so nothing is handed over"])
+        _print_warnings([f"{incomplete_file} did not compile to all of its CRs, so nothing is printed"])
     _print_warnings(warnings)
     if code == CLEAN:
         _cancel_deadline()
@@ -306,12 +306,14 @@ def _install_deadline(deadline: int) -> None:
 
     def late(*_: object) -> NoReturn:
         raise RunTimeout(
-            f"this took longer than {deadline} seconds, and nothing is handed over; split the Application,"
+            f"this took longer than {deadline} seconds, so nothing is printed; split the Application,"
             " or raise --deadline of the plugin and the timeouts of Argo CD"
         )
 
     def stop(*_: object) -> NoReturn:
-        os.write(2, b"podplan: Argo CD ended this before all was rendered, and nothing is handed over\n")
+        os.write(
+            2, b"podplan: Argo CD stopped podplan before everything was rendered, so nothing is printed\n"
+        )
         sys.exit(TERMINATED)
 
     signal.signal(signal.SIGTERM, stop)

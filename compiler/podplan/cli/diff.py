@@ -21,13 +21,13 @@ from podplan.cli.options import (
     resolve_run_settings,
 )
 from podplan.cli.output import print_message, write_stdout
-from podplan.cli.reporting import color_options, select_style
+from podplan.cli.reports import color_options, select_style
 from podplan.cli.revision_checkout import (
     FILE_FLAGS,
     change_folder,
+    find_place_in_checkout,
     make_portable,
     relative_to_root,
-    standing_place,
     translate_to_checkout,
 )
 from podplan.cli.shell_completion import complete_files
@@ -242,7 +242,7 @@ def _extract_revision(
     from podplan.workspace import revisions
 
     folder = stack.enter_context(revisions.extract_tree(root, commit, without, all_files))
-    return folder, partial(change_folder, standing_place(root, folder))
+    return folder, partial(change_folder, find_place_in_checkout(root, folder))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies, load_operator_versions
 from podplan.cli.output import write_stdout
-from podplan.cli.reporting import color_options, select_style
+from podplan.cli.reports import color_options, select_style
 from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError

@@ -18,7 +18,7 @@ from podplan.cli.output import (
     write_escaped_stdout,
     write_stdout,
 )
-from podplan.cli.reporting import color_options, select_style
+from podplan.cli.reports import color_options, select_style
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
 from podplan.report.fixes import render_redacted_diff

@@ -23,17 +23,17 @@ def enter_revision(root: str, commit: str, excluded: Collection[str] = ()) -> It
 
     with (
         revisions.extract_tree(root, commit, excluded) as folder,
-        change_folder(standing_place(root, folder)),
+        change_folder(find_place_in_checkout(root, folder)),
     ):
         yield folder
 
 
-def standing_place(root: str, folder: str) -> str:
+def find_place_in_checkout(root: str, folder: str) -> str:
     """Return the folder in a checkout that corresponds to the current folder; create it if necessary."""
-    way = os.path.relpath(os.path.realpath(os.curdir), root)
-    stand = folder if way.startswith("..") else os.path.join(folder, way)
-    os.makedirs(stand, exist_ok=True)
-    return stand
+    relative_path = os.path.relpath(os.path.realpath(os.curdir), root)
+    place = folder if relative_path.startswith("..") else os.path.join(folder, relative_path)
+    os.makedirs(place, exist_ok=True)
+    return place
 
 
 @contextmanager

@@ -108,7 +108,7 @@ T9K = Family(
     embedding_modules={"WorkflowTemplate": "podplan.kinds.t9k.workflow_template"},
     behavior_modules=("podplan.kinds.t9k.behaviors.jobs", "podplan.kinds.t9k.behaviors.ssh"),
     status_behavior_modules=(
-        "podplan.kinds.t9k.behaviors.termination",
+        "podplan.kinds.t9k.behaviors.restarts_and_end",
         "podplan.kinds.t9k.behaviors.job_status",
     ),
     change_rules_module="podplan.kinds.t9k.behaviors.change_effects",

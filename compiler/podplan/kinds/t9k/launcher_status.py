@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.core.provenance import Behavior
 from podplan.kinds.status_rules import StatusRules
-from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.t9k.behaviors import job_status, restarts_and_end
 from podplan.kinds.t9k.status import STATUS_BEHAVIORS
 
 
@@ -20,7 +20,7 @@ def build_status_rules(outcome: Behavior, restart: Behavior) -> StatusRules:
         restart_limit=restart,
         shares_restarts=True,
         clean_up_path=("spec", "runPolicy", "cleanUpWorkers"),
-        clean_up=termination.CLEAN_UP_WORKERS,
+        clean_up=restarts_and_end.CLEAN_UP_WORKERS,
         failed_message=job_status.SAYS_FAILED,
         finished_message=job_status.SAYS_FINISHED,
         deletes_workers_only=True,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from podplan.core.findings import Path
 from podplan.kinds.status_rules import StatusBehaviors
-from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.t9k.behaviors import job_status, restarts_and_end
 
 BACKOFF_PATH: Path = ("spec", "runPolicy", "backoffLimit")
 CLEAN_UP_PATH: Path = ("spec", "runPolicy", "cleanUpPolicy")
 
 STATUS_BEHAVIORS = StatusBehaviors(
     restart_policies={
-        "Never": termination.RESTART_NEVER_AGAIN,
-        "OnFailure": termination.RESTART_ON_FAILURE,
-        "Always": termination.RESTART_ALWAYS,
-        "ExitCode": termination.RESTART_EXIT_CODE,
+        "Never": restarts_and_end.RESTART_NEVER_AGAIN,
+        "OnFailure": restarts_and_end.RESTART_ON_FAILURE,
+        "Always": restarts_and_end.RESTART_ALWAYS,
+        "ExitCode": restarts_and_end.RESTART_EXIT_CODE,
     },
     clean_up_policies={
-        "None": termination.CLEAN_UP_NONE,
-        "Unfinished": termination.CLEAN_UP_UNFINISHED,
-        "All": termination.CLEAN_UP_ALL,
+        "None": restarts_and_end.CLEAN_UP_NONE,
+        "Unfinished": restarts_and_end.CLEAN_UP_UNFINISHED,
+        "All": restarts_and_end.CLEAN_UP_ALL,
     },
     pause=job_status.PAUSE,
     phase_pending=job_status.PHASE_PENDING,
@@ -37,14 +37,14 @@ STATUS_BEHAVIORS = StatusBehaviors(
     out_of_reach_message=job_status.SAYS_OUT_OF_REACH,
     deadline_message=job_status.SAYS_DEADLINE,
     replica_failed_message=job_status.SAYS_REPLICA_FAILED,
-    success_rules=termination.SUCCESS_RULES,
-    success_without_rules=termination.SUCCESS_WITHOUT_RULES,
-    failure_rules=termination.FAILURE_RULES,
-    failure_without_rules=termination.FAILURE_WITHOUT_RULES,
-    success_rules_unreachable=termination.SUCCESS_RULES_UNREACHABLE,
-    deadline=termination.DEADLINE,
-    deleted_replica=termination.DELETED_REPLICA,
-    restart_limit_shared=termination.RESTART_LIMIT_SHARED,
-    restart_order=termination.RESTART_ORDER,
-    restart_when_ended=termination.RESTART_WHEN_ENDED,
+    success_rules=restarts_and_end.SUCCESS_RULES,
+    success_without_rules=restarts_and_end.SUCCESS_WITHOUT_RULES,
+    failure_rules=restarts_and_end.FAILURE_RULES,
+    failure_without_rules=restarts_and_end.FAILURE_WITHOUT_RULES,
+    success_rules_unreachable=restarts_and_end.SUCCESS_RULES_UNREACHABLE,
+    deadline=restarts_and_end.DEADLINE,
+    deleted_replica=restarts_and_end.DELETED_REPLICA,
+    restart_limit_shared=restarts_and_end.RESTART_LIMIT_SHARED,
+    restart_order=restarts_and_end.RESTART_ORDER,
+    restart_when_ended=restarts_and_end.RESTART_WHEN_ENDED,
 )

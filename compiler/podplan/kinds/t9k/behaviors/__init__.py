@@ -4,7 +4,7 @@ Sources are sections of docs/evidence, which cite the public document. The confi
 under ``[lowering]``, by the id of its behavior.
 
 This package has what several kinds are lowered with; what only one kind does is in its package. Behaviors of
-running jobs are in ``termination`` and ``job_status``, effects of changes in ``change_effects``.
+running jobs are in ``restarts_and_end`` and ``job_status``, effects of changes in ``change_effects``.
 """
 
 from __future__ import annotations

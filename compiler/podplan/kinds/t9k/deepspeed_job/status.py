@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from podplan.kinds.status_rules import ANY_TYPE, StatusRules
-from podplan.kinds.t9k.behaviors import job_status, termination
+from podplan.kinds.t9k.behaviors import job_status, restarts_and_end
 from podplan.kinds.t9k.status import BACKOFF_PATH, CLEAN_UP_PATH, STATUS_BEHAVIORS
 
 STATUS_RULES = StatusRules(
     behaviors=STATUS_BEHAVIORS,
     leader=(ANY_TYPE,),
-    outcome_behavior=termination.OUTCOME_DEEPSPEED,
+    outcome_behavior=restarts_and_end.OUTCOME_DEEPSPEED,
     restart_policy_path=("restartPolicy",),
-    default_restart_policy=termination.RESTART_POLICY,
+    default_restart_policy=restarts_and_end.RESTART_POLICY,
     restart_limit_path=BACKOFF_PATH,
-    restart_limit=termination.BACKOFF_LIMIT_DEEPSPEED,
+    restart_limit=restarts_and_end.BACKOFF_LIMIT_DEEPSPEED,
     shares_restarts=True,
     clean_up_path=CLEAN_UP_PATH,
-    clean_up=termination.CLEAN_UP_DEFAULT_ASSUMED,
+    clean_up=restarts_and_end.CLEAN_UP_DEFAULT_ASSUMED,
     failed_message=job_status.SAYS_FAILED_DEEPSPEED,
     reports_replica_failure=True,
     elastic_condition_path=("spec", "elastic", "enabled"),
