@@ -91,3 +91,61 @@ def test_exclude_adds_to_the_configuration(top: Path) -> None:
     write(top, {"podplan.toml": 'exclude = ["a*"]\n', "a.yaml": JOB, "b.yaml": JOB, "c/d.yaml": JOB})
     shown = [line.partition(":")[0] for line in lines(top, "-q", "--exclude", "b.yaml", "--exclude", "c")]
     assert set(shown) == {"job.yaml"}
+
+
+COPIED = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, namespace: nlp}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "registry.example.com/train:latest"}
+    Worker:
+      replicas: 3
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "registry.example.com/train:latest"}
+"""
+
+
+def list_blocks(folder: Path, text: str) -> list[str]:
+    """The blocks of a rule, with each place that it names."""
+    write(folder, {"job.yaml": text})
+    out = podplan("check", "--select", "IMG002", cwd=folder).out
+    return [block for block in out.split("\n\n") if "IMG002" in block]
+
+
+def test_a_mistake_in_two_replica_types_is_one_block(tmp_path: Path) -> None:
+    [block] = list_blocks(tmp_path, COPIED)
+    assert "--> job.yaml:11:36\n" in block
+    assert block.endswith("= also at job.yaml:17:36 (Pod/train-worker-{0..2})")
+    assert "2 warnings in 1 file" in podplan("check", "--select", "IMG002", cwd=tmp_path).out
+    assert (
+        len(podplan("check", "--select", "IMG002", "--format", "concise", cwd=tmp_path).out.split("IMG002"))
+        == 3
+    )
+
+
+def test_mistakes_with_different_values_are_two_blocks(tmp_path: Path) -> None:
+    text = COPIED.replace('train:latest"}', 'train:1", resources: {limits: {memory: 16Gb}}}', 1)
+    write(
+        tmp_path,
+        {"job.yaml": text.replace('train:latest"}', 'train:1", resources: {limits: {memory: 8Gb}}}')},
+    )
+    assert podplan("check", cwd=tmp_path).out.count("error[SCHEMA006") == 2
+    write(
+        tmp_path,
+        {"job.yaml": text.replace('train:latest"}', 'train:1", resources: {limits: {memory: 16Gb}}}')},
+    )
+    assert podplan("check", cwd=tmp_path).out.count("error[SCHEMA006") == 1
+
+
+def test_mistakes_in_two_objects_are_two_blocks(tmp_path: Path) -> None:
+    other = COPIED.replace("name: train,", "name: other,")
+    assert len(list_blocks(tmp_path, f"{COPIED}---\n{other}")) == 2

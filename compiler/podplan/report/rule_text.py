@@ -177,7 +177,8 @@ def _render_examples(
             yield from _wrap_text(f"= {example['message']}", style)
     if len(examples) > len(shown_verdicts) and not every_example:
         yield ""
-        yield f"{format_count(len(examples) - len(shown_verdicts), 'more example')}: podplan explain {code} --examples"
+        more = format_count(len(examples) - len(shown_verdicts), "more example")
+        yield f"{more}: podplan explain {code} --examples"
 
 
 def _wrap_text(sentence: str, style: Style) -> list[str]:
