@@ -149,3 +149,32 @@ def test_mistakes_with_different_values_are_two_blocks(tmp_path: Path) -> None:
 def test_mistakes_in_two_objects_are_two_blocks(tmp_path: Path) -> None:
     other = COPIED.replace("name: train,", "name: other,")
     assert len(list_blocks(tmp_path, f"{COPIED}---\n{other}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--select", "IMG002", "--ignore", "IMG002"],
+            "--select IMG002 has no effect: --ignore ignores IMG002",
+        ),
+        (
+            ["--extend-select", "IMG", "--ignore", "IMG"],
+            "--extend-select IMG has no effect: --ignore ignores IMG",
+        ),
+        (["--select", "IMG002", "--ignore", "IMG"], ""),
+        (["--select", "IMG", "--ignore", "IMG002"], ""),
+        (["--select", "YAML001", "--ignore", "YAML001"], ""),  # it cannot be turned off
+    ],
+)
+def test_a_selection_that_is_ignored_is_named(tmp_path: Path, flags: list[str], message: str) -> None:
+    write(tmp_path, {"job.yaml": COPIED})
+    said = podplan("check", *flags, cwd=tmp_path).err.partition(", which")[0]
+    assert said.removeprefix("podplan: ") == message
+
+
+def test_the_configuration_that_ignores_a_selection_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": COPIED, "podplan.toml": 'ignore = ["IMG002"]\n'})
+    run = podplan("check", "--select", "IMG002", cwd=tmp_path)
+    assert run.err.startswith("podplan: --select IMG002 has no effect: podplan.toml:1 ignores IMG002, ")
+    assert podplan("check", cwd=tmp_path).err == ""
