@@ -68,9 +68,11 @@ def test_gpus_are_split_by_when_they_come(git: Git, tmp_path: Path) -> None:
     assert "until then the running job keeps what it has: +16 GPUs on merge, +8 only" in said
     assert "bert.yaml: 2 → 3 Pods, 16 → 24 GPUs, at most 32 → 48 GPU-hours" in said
     assert "gpt.yaml: 2 Pods, 16 GPUs, at most 32 GPU-hours" in said
-    jobs = {
-        one["name"]: one for one in json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)["jobs"]
-    }
+    data = json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)
+    jobs = {one["name"]: one for one in data["jobs"]}
+    assert data["impact"]["gpuChange"] == {"onMerge": 16, "afterRecreation": 8}
+    assert jobs["bert"]["gpuChange"] == {"onMerge": 0, "afterRecreation": 8}
+    assert jobs["gpt"]["gpuChange"] == {"onMerge": 16, "afterRecreation": 0}
     assert jobs["bert"]["gpuHours"] == {"before": 32, "after": 48}
     assert (jobs["bert"]["effect"], jobs["gpt"]["what"]) == ("re-run", "created")
     (tmp_path / "bert.yaml").write_text(

@@ -79,7 +79,7 @@ TRAITS: Mapping[str, str] = {
     "exit-code-restarts": "A restart policy ExitCode restarts replicas by their exit codes",
     "exit-code-unlimited": "A restart policy ExitCode restarts replicas without a limit",
     "exit-code-waits": "With a restart policy ExitCode a failed replica is neither restarted nor reported",
-    "negative-retries-fail": "A negative backoffLimit or activeDeadlineSeconds of the run policy fails the job at once",
+    "negative-retries-fail": "A negative limit of restarts or deadline fails the job at once",
     "succeeds-without-main": "A main replica type with replicas: 0 makes the job succeed at once",
     "template-restart-policy-ignored": "The restart policy inside a Pod template has no effect",
 }

@@ -91,12 +91,24 @@ def format_recreation(diff: Diff) -> str:
     keeps = "job keeps what it has" if len(jobs) == 1 else "jobs keep what they have"
     text = f"until then the running {keeps}"
     at_once = sum(job.gpus_on_merge for job in jobs)
-    later = sum(job.gpus.more for job in jobs) - at_once
-    now = diff.impact.gpus.more - later
+    now, later = split_total_gpus(diff)
     if not later and not at_once:
         return text
     rest = f", {later:+} only after re-creation" if later else ""
     return f"{text}: {now:+} GPU{'' if abs(now) == 1 else 's'} on merge{rest}"
+
+
+def split_gpus(job: JobChange) -> tuple[int, int]:
+    """Return the GPUs that a job gets more, or fewer, on merge, and those only after its re-creation."""
+    if name_action(job) != "re-create":
+        return job.gpus.more, 0
+    return job.gpus_on_merge, job.gpus.more - job.gpus_on_merge
+
+
+def split_total_gpus(diff: Diff) -> tuple[int, int]:
+    """Return the GPUs that all jobs get more, or fewer, on merge, and those only after re-creation."""
+    later = sum(split_gpus(job)[1] for job in diff.jobs)
+    return diff.impact.gpus.more - later, later
 
 
 def format_gpu_hours(gpu_seconds: Count) -> str:
