@@ -22,6 +22,7 @@ from podplan.tools.diff.document_changes import Delta, iter_document_changes
 from podplan.tools.diff.impact import compute_impact
 from podplan.tools.diff.job_facts import JobFacts, JobReference, LoadedJob
 from podplan.tools.diff.job_size import count_gpus_on_merge
+from podplan.tools.diff.kept_variables import find_kept_variables
 from podplan.tools.diff.lowered_objects import LoweredChange, Renamer, iter_lowered_changes
 from podplan.tools.diff.model import Diff, Difference, JobChange, Level
 from podplan.tools.diff.outcomes import (
@@ -31,6 +32,7 @@ from podplan.tools.diff.outcomes import (
     compute_effect,
     decide_outcome,
     is_unknown,
+    keeps_pods,
     takes_over_replicas,
 )
 from podplan.tools.diff.pairing import (
@@ -143,6 +145,9 @@ class _Comparison:
             count_gpus_on_merge(loaded_before.groups, loaded_after.groups)
             if effect is not None and takes_over_replicas(effect)
             else 0,
+            find_kept_variables(loaded_before.groups, loaded_after.groups)
+            if effect is not None and keeps_pods(effect)
+            else (),
         )
         self._compared[before.ref, after.ref] = result
         for part in differences.reported:

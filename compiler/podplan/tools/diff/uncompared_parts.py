@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from podplan.core.wording import format_count
 from podplan.tools.diff.job_facts import JobFacts, StaleFile
+from podplan.tools.diff.kept_variables import iter_kept_variable_notes
 from podplan.tools.diff.model import JobChange
 from podplan.tools.diff.outcomes import is_unknown
 from podplan.tools.diff.pairing import Pair, get_identity
@@ -35,6 +36,7 @@ def iter_notes(
         reason = f"{_exclude(still)} before and after the change"
         yield f"{reason}; {they_are} not compared{_list_files(sorted(files))}"
     yield from _iter_suspension_notes(pairs, changes)
+    yield from iter_kept_variable_notes(changes)
     unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
     if unlowered:
         kinds = ", ".join(unlowered)
