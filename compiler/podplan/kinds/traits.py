@@ -41,6 +41,7 @@ TRAITS: Mapping[str, str] = {
     "time-to-live": "The CR can state when a finished job is deleted (ttlSecondsAfterFinished)",
     "shm-by-controller": "The controller mounts a volume in memory at /dev/shm",
     "own-name-rules": "podplan checks the name of a job by the rules of its controller",
+    "no-queue-integration": "Kueue has no integration for the kind, and queues none of its jobs",
     "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     "ray-cluster": "The CR states a cluster of Ray: the head and groups of workers",
     # Traits of the launch.
