@@ -133,3 +133,21 @@ def test_the_place_where_one_stands_is_the_same_after_an_error(git: Git, tmp_pat
     with pytest.raises(UsageError):
         compare_paths(())
     assert os.getcwd() == before
+
+
+def test_the_headline_names_what_cannot_be_read(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(WITH_DEADLINE)
+    commit(git, "bert")
+    (tmp_path / "gpt.yaml").write_text("apiVersion: podplan/v1\nkind: [\n")
+    said = podplan("diff", cwd=tmp_path)
+    assert "no job changes, 1 file cannot be read\n" in said.out.replace("\n        ", " ")
+    assert said.code == 1
+    commit(git, "a file that cannot be read")
+    (tmp_path / "gpt.yaml").write_text("apiVersion: podplan/v1\nkind: [\n# changed\n")
+    for format_ in ("text", "markdown"):
+        out = podplan("diff", "--format", format_, cwd=tmp_path).out
+        assert "no change in what can be compared; 1 job or file with errors is not compared\n" in out
+    (tmp_path / "gpt.yaml").write_text(WITH_DEADLINE.replace("bert", "gpt"))
+    assert "1 created, 1 file could not be read before" in podplan("diff", cwd=tmp_path).out.replace(
+        "\n        ", " "
+    )

@@ -44,7 +44,7 @@ from podplan.tools.diff.pairing import (
 )
 from podplan.tools.diff.repository_state import RepositoryState
 from podplan.tools.diff.unchanged_files import UnchangedFiles
-from podplan.tools.diff.uncompared_parts import iter_notes
+from podplan.tools.diff.uncompared_parts import count_uncompared, iter_notes
 
 
 class _Part(NamedTuple):
@@ -100,7 +100,8 @@ def compare(before: RepositoryState, after: RepositoryState, level: Level) -> Di
     secrets = Redactor(before.secrets | after.secrets)
     differences = tuple(_redact(one, secrets) for one in comparison.folding.iter_differences(numbers))
     notes = tuple(iter_notes(before, after, pairs, changes))
-    return Diff("", "", level, impact, tuple(changes), differences, notes)
+    uncompared = count_uncompared(before, after, pairs, changes)
+    return Diff("", "", level, impact, tuple(changes), differences, notes, uncompared)
 
 
 class _Comparison:

@@ -111,7 +111,10 @@ class Impact(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """All differences. ``base`` and ``head`` are the names of the revisions; ``notes`` are sentences."""
+    """All differences. ``base`` and ``head`` are the names of the revisions; ``notes`` are sentences.
+
+    ``uncompared`` is the number of jobs, and of files that cannot be read, with errors on both sides.
+    """
 
     base: str
     head: str
@@ -120,6 +123,7 @@ class Diff(NamedTuple):
     jobs: tuple[JobChange, ...] = ()
     changes: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
+    uncompared: int = 0
 
     @property
     def is_empty(self) -> bool:
