@@ -35,8 +35,11 @@ def run_example(code: str, example: dict[str, Any]) -> list[str]:
             Path(folder, name).write_text(text, encoding="utf-8")
         command = example.get("command", CHECK)
         if command[:2] != CHECK:
-            return [line.removeprefix("podplan: ") for line in podplan(*command, cwd=folder).err.splitlines()]
-        run = podplan(*command, "--no-cache", "--format", "json", cwd=folder)
+            return [
+                line.removeprefix("podplan: ")
+                for line in podplan(*command, cwd=Path(folder)).err.splitlines()
+            ]
+        run = podplan(*command, "--no-cache", "--format", "json", cwd=Path(folder))
         return [
             f"{one['file']}:{one['line']}: {one['message']}"
             for one in json.loads(run.out)["findings"]
