@@ -178,3 +178,15 @@ def test_the_configuration_that_ignores_a_selection_is_named(tmp_path: Path) -> 
     run = podplan("check", "--select", "IMG002", cwd=tmp_path)
     assert run.err.startswith("podplan: --select IMG002 has no effect: podplan.toml:1 ignores IMG002, ")
     assert podplan("check", cwd=tmp_path).err == ""
+
+
+def test_many_repetitions_are_counted(tmp_path: Path) -> None:
+    containers = "".join(
+        f'          - {{name: side-{number}, image: "a/log:1", imagePullPolicy: Sometimes}}\n'
+        for number in range(9)
+    )
+    write(tmp_path, {"job.yaml": COPIED.replace("    Worker:\n", f"{containers}    Worker:\n")})
+    out = podplan("check", "--select", "SCHEMA004", cwd=tmp_path).out
+    assert out.count("error[SCHEMA004") == 1
+    assert out.count("= also at job.yaml:") == 5
+    assert "= also at 3 more places, which --format concise lists\n" in out

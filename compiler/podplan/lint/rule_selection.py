@@ -182,11 +182,10 @@ def list_ignored_texts(
     each; with the first entry of ``ignore`` that does so."""
     rules = list(rules)
     for text in texts:
-        selected = [rule for rule in rules if matches_rule(text, rule)]
-        if selected and not any(
-            rule.code in UNSUPPRESSIBLE_RULES or _is_enabled(rule, selection, is_default=False)
-            for rule in selected
-        ):
+        selected = [
+            rule for rule in rules if rule.code not in UNSUPPRESSIBLE_RULES and matches_rule(text, rule)
+        ]
+        if selected and not any(_is_enabled(rule, selection, is_default=False) for rule in selected):
             yield text, next(one for one in selection.ignore if matches_rule(one, selected[0]))
 
 

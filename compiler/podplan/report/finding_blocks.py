@@ -23,6 +23,7 @@ from podplan.report.users import find_user_files, group_by_message, name_some
 from podplan.yaml.positions import LINE_BREAK
 
 MAX_LISTED_INSTANCES = 3
+MAX_LISTED_REPETITIONS = 5
 MAX_PREVIEW_LINES = 6  # lines of a fix
 
 
@@ -171,7 +172,7 @@ def _format_finding(
             file_labels, lines_of.get(file, []), gutter, style, SEVERITY_STYLES[finding.severity]
         )
     also = [f"also: {one.severity}[{one.rule} {one.name}]: {one.message}" for one in folded]
-    for note in (*_format_notes(finding), *also, *map(_format_repetition, repetitions)):
+    for note in (*_format_notes(finding), *also, *_format_repetitions(repetitions)):
         first_line, *continuation = style.wrap_text(escape_text(truncate_text(note)), gutter + 3, gutter + 5)
         lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *continuation]
     if finding.fix is not None:
@@ -179,11 +180,14 @@ def _format_finding(
     return "\n".join(lines)
 
 
-def _format_repetition(finding: Finding) -> str:
-    location = finding.location
-    lowered = finding.lowered
-    object_name = f" ({lowered.kind}/{lowered.folded_name})" if lowered is not None else ""
-    return f"also at {location.file}:{location.line}:{location.column}{object_name}"
+def _format_repetitions(repetitions: Sequence[Finding]) -> Iterator[str]:
+    more = len(repetitions) - MAX_LISTED_REPETITIONS
+    for finding in repetitions[:MAX_LISTED_REPETITIONS] if more > 1 else repetitions:
+        location, lowered = finding.location, finding.lowered
+        object_name = f" ({lowered.kind}/{lowered.folded_name})" if lowered is not None else ""
+        yield f"also at {location.file}:{location.line}:{location.column}{object_name}"
+    if more > 1:
+        yield f"also at {more} more places, which --format concise lists"
 
 
 def _format_fix_preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:
