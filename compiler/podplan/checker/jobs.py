@@ -241,7 +241,8 @@ def check_queued_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding
     """Return what the rules about queues report of an object that Kueue queues and that is no training
     job."""
     doc = item.doc
-    if doc.source is None or "kueue" not in doc.source.text:
+    source = trace_to_source(doc, ())[-1].doc.source
+    if source is None or "kueue" not in source.text:
         return []
     from podplan.cluster.queued_objects import find_queued_object
 
@@ -250,8 +251,9 @@ def check_queued_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding
         return []
     integration = queued.job.integration
     kind_spec = KindSpec("", "", traits=frozenset((_QUEUED,)), load_queue_integration=lambda: integration)
+    cr = queued.job.place.doc
     job = LoweredJob(
-        doc,
+        cr,
         (),
         kubernetes_version=run.settings.kubernetes_version,
         gitops_tool=run.settings.gitops_tool,

@@ -13,7 +13,14 @@ from podplan.cluster.assignment import PodSetDemand, assign_flavors
 from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
 from podplan.cluster.kinds import KUEUE_GROUP
-from podplan.cluster.model import DEFAULT_QUEUE, QUEUE_LABEL, Cluster, ClusterQueue, LocalQueue
+from podplan.cluster.model import (
+    DEFAULT_QUEUE,
+    QUEUE_LABEL,
+    Cluster,
+    ClusterQueue,
+    KueueConfiguration,
+    LocalQueue,
+)
 from podplan.cluster.requests import compute_pod_resources, count_requests, explain_refusal
 from podplan.cluster.topology import read_topology_request
 from podplan.core.provenance import Cursor
@@ -49,6 +56,8 @@ MAX_POD_SETS = 18
 # Namespaces of the system, which Kueue leaves alone, and classes that every cluster has.
 _SYSTEM_NAMESPACES = ("kube-system", "kueue-system")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+# Frameworks of which an installation as it ships has not even the feature.
+_ALPHA_FRAMEWORKS = ("sparkoperator.k8s.io/sparkapplication",)
 
 
 class QueuedJob(NamedTuple):
@@ -108,9 +117,24 @@ def build_queued_job(
     if needed <= references.keys():
         pod_sets = integration.list_pod_sets(cr, references, options)
     priority = cr.get(*spec.priority_path) if spec.priority_path else cr.get("")
+    return QueuedJob(cr, name_framework(cr, integration), integration, pod_sets, priority)
+
+
+def name_framework(cr: Cursor, integration: QueueIntegration) -> str:
+    """Return the name of a kind in the configuration of Kueue."""
     group = str(cr.get("apiVersion").value).rpartition("/")[0]
-    framework = integration.framework or f"{group}/{str(cr.get('kind').value).lower()}"
-    return QueuedJob(cr, framework, integration, pod_sets, priority)
+    return integration.framework or f"{group}/{str(cr.get('kind').value).lower()}"
+
+
+def explain_framework_off(framework: str, configuration: KueueConfiguration) -> str:
+    """Return why Kueue ignores jobs of a framework, "" if it does not."""
+    if configuration.frameworks is not None:
+        is_on = framework in configuration.frameworks
+        return "" if is_on else f"integrations.frameworks does not have {framework}, so Kueue ignores the job"
+    if framework in _ALPHA_FRAMEWORKS:
+        message = f"{framework} is an alpha feature of Kueue that is off by default"
+        return f"{message}, and no configuration in git lists it"
+    return ""
 
 
 def find_namespace(job: Cursor) -> str:
@@ -224,9 +248,10 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     label = find_queue_label(job)
     if configuration.doubt:
         return Verdict("unknown", configuration.doubt, place=configuration.place)
-    if configuration.frameworks is not None and job.framework not in configuration.frameworks:
-        message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
-        return Verdict("ignored", message, place=label if label.exists else None, cause="kind-off")
+    if off := explain_framework_off(job.framework, configuration):
+        if configuration.frameworks is None:
+            return Verdict("ignored", off)
+        return Verdict("ignored", off, place=label if label.exists else None, cause="kind-off")
     if job.integration.is_left_alone is not None and job.integration.is_left_alone(job.place):
         return Verdict("ignored", "Kueue does not queue a job that runs in an existing cluster")
     selector = configuration.namespace_selector

@@ -59,12 +59,15 @@ class Planner:
     def add_object(self, queued: QueuedObject) -> None:
         """Plan an object that is no training job; one that has no queue, and needs none, is passed over."""
         document, job, count = queued.document, queued.job, queued.workload_count
-        if job is None or (queued.refusal and is_labelled(document.data)):
-            name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
-            verdict = Verdict(name if queued.refusal else "unknown", queued.refusal or queued.reason)
-            verdict = verdict._replace(queue=_find_written_queue(document))
-        else:
+        verdict = Verdict("unknown", queued.reason, _find_written_queue(document))
+        if job is not None:
             verdict = decide_as_written(job, self._cluster, self._tree)
+            if verdict.cause == "no-queue" and queued.without_queue:
+                verdict = verdict._replace(message=queued.without_queue)
+        if queued.refusal and (verdict.name != "ignored" or is_labelled(document.data)):
+            name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
+            queue = verdict.queue or _find_written_queue(document)
+            verdict = Verdict(name, queued.refusal, queue, place=queued.refused_place)
         is_pod = document.data.get("kind") == "Pod"
         if verdict.name == "ignored" and not (is_pod or is_labelled(document.data)):
             return
@@ -186,7 +189,8 @@ def _find_written_queue(cr: TracedDocument) -> str | None:
 def _find_deadline(cr: TracedDocument, spec: KindSpec | None) -> int | None:
     """Return the deadline of a job in seconds, from its run policy or its spec."""
     cursor = root_cursor(cr)
-    for path in ((spec.run_policy_path if spec is not None else ()) or ("spec",), ("spec",)):
+    of_kind = spec.run_policy_path or ("spec",) if spec is not None else ("spec", "jobTemplate", "spec")
+    for path in (of_kind, ("spec",)):
         value = cursor.get(*path, "activeDeadlineSeconds").value
         if isinstance(value, int) and value > 0:
             return value
