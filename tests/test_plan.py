@@ -206,9 +206,20 @@ def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch:
     indented = "".join(f"    {line}\n" for line in template.splitlines())
     text = f"{head}  pytorchReplicaSpecs:\n    Worker:\n      replicas: 0\n{indented}"
     text = text.replace("name: main", "name: pytorch")
-    [planned] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=text).jobs
-    assert planned.verdict == "admitted"
-    assert "webhook of the training operator" in planned.errors[0]
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=text)
+    [planned] = plan.jobs
+    assert (planned.verdict, planned.refused_by) == ("admitted", "the webhook of the training operator")
+    assert planned.refused_by in planned.errors[0]
+    assert (planned.usage, plan.quotas) == ({}, ())
+    shown = plan_text.render(plan)
+    assert "1 job: 1 refused;" in shown
+    assert "the webhook of the training operator refuses the job; Kueue alone: admitted" in shown
+    assert "❌ refused" in plan_markdown.render(plan)
+    schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
+    document = plan_json.build_document(plan)
+    schema.validate(document)
+    assert document["jobs"][0]["refusedBy"] == planned.refused_by
+    assert podplan("plan", "--exit-code").code == 1
 
 
 def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

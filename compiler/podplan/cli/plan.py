@@ -61,7 +61,10 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
         print_message("no JobProfile and no training job here, so nothing to plan")
         return code or NO_INPUT
     write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
-    waits = any(job.verdict in WAITING_VERDICTS and (job.change or not result.base) for job in result.jobs)
+    waits = any(
+        (job.verdict in WAITING_VERDICTS or job.refused_by) and (job.change or not result.base)
+        for job in result.jobs
+    )
     return FINDINGS if exit_code and waits else code
 
 

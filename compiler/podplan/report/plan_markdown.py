@@ -12,6 +12,7 @@ MARKS = {
     "pending": "⏳",
     "inadmissible": "❌",
     "rejected": "❌",
+    words.REFUSED: "❌",
     "ignored": "⚪",
     "unknown": "❔",
 }
@@ -30,7 +31,7 @@ def render(plan: Plan, max_length: int = MAX_CHARACTERS) -> str:
     end = _QUOTA_TABLE + quotas[: max_length // 2] if quotas else ""
     remaining = max_length - len(text) - len(end) - 200
     order = {name: number for number, name in enumerate(_ORDER)}
-    jobs = sorted(words.select_jobs(plan), key=lambda job: order[job.verdict])
+    jobs = sorted(words.select_jobs(plan), key=lambda job: order[words.name_outcome(job)])
     rows: list[str] = []
     for number, job in enumerate(jobs):
         row = _render_job(job)
@@ -42,16 +43,17 @@ def render(plan: Plan, max_length: int = MAX_CHARACTERS) -> str:
     return text + _TABLE + "".join(rows) + end
 
 
-_ORDER = ("rejected", "inadmissible", "pending", "unknown", "admitted", "ignored")
+_ORDER = ("rejected", words.REFUSED, "inadmissible", "pending", "unknown", "admitted", "ignored")
 
 
 def _render_job(job: PlannedJob) -> str:
     flavors = "<br>".join(map(escape_markdown, words.list_flavors(job)))
-    why = flavors if job.verdict == "admitted" else escape_markdown(job.message or "")
+    outcome = words.name_outcome(job)
+    why = flavors if outcome == "admitted" else escape_markdown(words.explain(job))
     errors = "".join(f"<br>error: {escape_markdown(one)}" for one in job.errors if one != job.message)
     change = words.describe_change(job)
     cells = [
-        f"{MARKS[job.verdict]} {job.verdict}" + (f"<br>{change}" if change else ""),
+        f"{MARKS[outcome]} {outcome}" + (f"<br>{change}" if change else ""),
         format_code(words.name_job(job)) + f"<br>{escape_markdown(words.format_places(job))}",
         escape_markdown(words.format_queue(job)),
         words.format_size(job),

@@ -12,10 +12,11 @@ SIGNS = {
     "pending": "!",
     "inadmissible": "x",
     "rejected": "x",
+    words.REFUSED: "x",
     "ignored": "-",
     "unknown": "?",
 }
-_COLOURS = {"pending": YELLOW, "inadmissible": RED, "rejected": RED}
+_COLOURS = {"pending": YELLOW, "inadmissible": RED, "rejected": RED, words.REFUSED: RED}
 _INDENT = " " * 15
 
 
@@ -32,17 +33,17 @@ def render(plan: Plan, style: Style = PLAIN) -> str:
 
 
 def _render_job(job: PlannedJob, style: Style) -> list[str]:
-    verdict = "removed" if job.change == "removed" else job.verdict
+    outcome = words.name_outcome(job)
+    verdict = "removed" if job.change == "removed" else outcome
     mark = f"{SIGNS.get(verdict, '-')} {verdict:13}"
     queue = words.format_queue(job)
     change = "" if verdict == "removed" else words.describe_change(job)
     head = escape_text(
         words.name_job(job) + (f", queue {queue}" if queue else "") + (f" ({change})" if change else "")
     )
-    lines = [style.paint(mark, _COLOURS.get(job.verdict, BLUE)) + head]
-    details = [words.format_size(job), *words.list_flavors(job)]
-    if job.verdict != "admitted":
-        details.append(job.message or "")
+    lines = [style.paint(mark, _COLOURS.get(outcome, BLUE)) + head]
+    flavors = [] if job.refused_by else words.list_flavors(job)
+    details = [words.format_size(job), *flavors, words.explain(job)]
     details += [f"error: {message}" for message in job.errors if message != job.message]
     details.append(words.format_places(job))
     return lines + [_INDENT + escape_text(one) for one in details if one]

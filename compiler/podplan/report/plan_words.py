@@ -11,18 +11,34 @@ from podplan.report.hours import format_hours
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 from podplan.workspace.files import relative_to_root
 
-VERDICTS = ("admitted", "pending", "inadmissible", "rejected", "ignored", "unknown")
+REFUSED = "refused"
+VERDICTS = ("admitted", "pending", "inadmissible", "rejected", REFUSED, "ignored", "unknown")
 
 
 def format_totals(plan: Plan) -> str:
     """Return the totals: "3 jobs: 2 admitted, 1 pending; 17 Pods, 16 GPUs"."""
-    counts: Counter[str] = Counter(job.verdict for job in plan.jobs)
+    counts: Counter[str] = Counter(map(name_outcome, plan.jobs))
     verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
     pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
     sizes = f"{format_count(pods, 'Pod')}, {format_count(gpus, 'GPU')}"
     text = f"{format_count(len(plan.jobs), 'job')}: {verdicts}; {sizes}"
     hours = sum(count_gpu_hours(job) or 0 for job in plan.jobs)
     return f"{text}, at most {format_hours(hours)} GPU-hours by deadlines" if hours else text
+
+
+def name_outcome(job: PlannedJob) -> str:
+    """Return the verdict of Kueue, or that the webhook or controller of the kind refuses the job."""
+    return REFUSED if job.refused_by else job.verdict
+
+
+def explain(job: PlannedJob) -> str:
+    """Return why a job is not admitted; of a refused job, who refuses it and what Kueue does."""
+    if job.refused_by:
+        kueue = f"Kueue alone: {job.verdict}"
+        return f"{job.refused_by} refuses the job; {kueue}" + (
+            f", {job.message}" if job.message and job.verdict != "admitted" else ""
+        )
+    return job.message or "" if job.verdict != "admitted" else ""
 
 
 def format_changes(plan: Plan) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _TYPE_RULE = "SCHEMA002"
 # The ends of messages about refusals of the kind's webhook or controller.
-_OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
+_OTHER_REFUSAL = compile_lazily(r"; (the (?!API server)[^;:]+) refuses ")
 
 
 class Planner:
@@ -94,6 +94,8 @@ class Planner:
                 amount for (_, resource), amount in verdict.usage.items() if ACCELERATOR.fullmatch(resource)
             )
         metadata = get_mapping(cr.data, "metadata")
+        errors = _find_errors(plan)
+        refused_by = next(filter(None, map(_find_refuser, errors)), "") if verdict.name != "rejected" else ""
         seconds = _find_deadline(cr, spec)
         self._jobs.append(
             PlannedJob(
@@ -108,11 +110,12 @@ class Planner:
                 pods,
                 gpus,
                 seconds,
-                tuple(one.message for one in _find_errors(plan)),
+                tuple(one.message for one in errors),
                 find_location(root_cursor(cr).get("metadata", "name")),
                 find_location(verdict.place) if verdict.place is not None else None,
                 verdict.cluster_queue,
-                verdict.usage,
+                verdict.usage if not refused_by else {},
+                refused_by=refused_by,
             )
         )
 
@@ -124,7 +127,7 @@ class Planner:
     def _decide(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None) -> Verdict:
         if spec is None:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
-        errors = [one for one in _find_errors(plan) if not _is_by_its_controller(one)]
+        errors = [one for one in _find_errors(plan) if not _find_refuser(one)]
         if errors:
             # The type of a scalar depends on the YAML parser of the tool that applies the CR.
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
@@ -176,9 +179,10 @@ def _find_blocking_placeholder(plan: JobPlan) -> str:
     return next((text for value in values for text in iter_placeholders(value)), "")
 
 
-def _is_by_its_controller(error: Diagnostic) -> bool:
-    """Whether the webhook or controller of the kind refuses a CR; Kueue queues such a CR all the same."""
-    return _OTHER_REFUSAL.search(error.message) is not None
+def _find_refuser(error: Diagnostic) -> str:
+    """Return the webhook or controller of the kind if that refuses a CR, "" for the API server or Kueue."""
+    found = _OTHER_REFUSAL.search(error.message)
+    return found[1] if found is not None else ""
 
 
 def _find_written_queue(cr: TracedDocument) -> str | None:
