@@ -14,7 +14,7 @@ from podplan.cluster.kinds import KUEUE_GROUP
 from podplan.cluster.model import QUEUE_LABEL
 from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
-from podplan.core.replica_groups import LoweringOptions
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.batch.job import queueing
 from podplan.kinds.spec import PodSet, QueueIntegration
@@ -100,6 +100,25 @@ def find_queued_object(document: TracedDocument) -> QueuedObject | None:
     if queued is None or queued.job is None or queued.job.place.path:
         return None
     return queued
+
+
+def lower_queued_pods(queued: QueuedObject) -> Iterator[ReplicaGroup]:
+    """Yield the Pods of an object with their templates as written, where the Pods are these."""
+    job = queued.job
+    if job is None or job.framework == spark_applications.FRAMEWORK:
+        return  # the Pods of Spark have more than Kueue counts
+    for pod_set in job.pod_sets or ():
+        count = pod_set.size * queued.workload_count
+        template = root_cursor(pod_set.template.doc).get(*pod_set.template.path)
+        if not count or not isinstance(template.get("spec").value, dict):
+            continue
+        metadata = {
+            **{field: template.get("metadata", field) for field in ("labels", "annotations")},
+            "name": attribute_to(job.place, queued.name),
+            "namespace": job.place.get("metadata", "namespace"),
+        }
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")}
+        yield build_group(attribute_to(template, pod), pod_set.name, 0, count)
 
 
 def is_labelled(data: Any) -> bool:

@@ -72,8 +72,8 @@ def iter_facts(
         for name, place in named.items():
             yield _build(kind, name, f"value {place.get('value').value}", place)
     for name, place in cluster.runtime_class_places.items():
-        amounts = get_mapping(place.get("overhead").value, "podFixed")
-        overhead = ", ".join(f"{resource} {amount}" for resource, amount in amounts.items())
+        written = get_mapping(place.get("overhead").value, "podFixed")
+        overhead = ", ".join(f"{resource} {amount}" for resource, amount in written.items())
         yield _build("RuntimeClass", name, f"overhead {overhead}" if overhead else "no overhead", place)
     for name, levels in cluster.topologies.items():
         yield _build("Topology", name, f"levels {', '.join(levels)}", cluster.topology_places[name])
