@@ -195,18 +195,29 @@ def _iter_unknown_classes(job: LoweredJob) -> Iterator[Violation]:
 
 @check()
 def resource_not_covered(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A resource that no group of the ClusterQueue covers. Values: ``resource``, ``queue``, ``covered``."""
+    """A resource that no group of the ClusterQueue covers.
+
+    Values: ``resource``, ``queue``, ``covered``, ``subject``.
+    """
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause != "uncovered":
         return
     resource = str(decision.verdict.message).partition(": resource ")[2].partition(" ")[0]
     queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
     covered = [name for group in queue.groups for name in group.covered_resources]
+    if decision.cluster.configuration.place is None and any(_counts(name, resource) for name in covered):
+        return  # a transformation in the configuration of Kueue may make one of the other
     values = {"resource": resource, "queue": queue.name, "covered": format_list(covered, 8) or "nothing"}
     values["subject"] = name_subject(target.doc)
     place = _find_request(_find_pod_set(decision), resource)
     related = [_relate(queue.place.get("spec", "resourceGroups"), "the resources of the queue")]
     yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+def _counts(covered: str, resource: str) -> bool:
+    """Whether a resource seems to be a sum of another one, as ``total-gpucores`` of ``gpucores``."""
+    (domain, _, total), (own_domain, _, name) = covered.rpartition("/"), resource.rpartition("/")
+    return domain == own_domain and total != name and total.endswith(name)
 
 
 @check()
