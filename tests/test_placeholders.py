@@ -139,7 +139,10 @@ spec:
       restartPolicy: Never
       serviceAccountName: V_SERVICE_ACCOUNT
       containers:
-        - {name: main, image: V_IMAGE_URL, command: [sh, -c, 'test "$V_KEY"'], env: [{name: V_KEY, value: V_KEY}]}
+        - name: main
+          image: V_IMAGE_URL
+          command: [sh, -c, 'test "$V_KEY"']
+          env: [{name: V_KEY, value: V_KEY}]
         - {name: log, image: replaced-by-kustomize, command: [cat]}
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from podplan.checker.check import CheckResult
+from podplan.checker.files import MAPPING_HINT
 from podplan.checker.result import NEED_INVENTORY
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.wording import format_count
@@ -48,9 +49,12 @@ def format_summary(result: CheckResult, with_hints: bool = False, lists_kinds: b
 def format_not_checked(not_checked: Mapping[str, int], with_hints: bool = False) -> str:
     """Return "not checked: 2 × Deployment (apps/v1)" or the like, for the number of each reason."""
     hints = _HINTS if with_hints else {}
-    return "not checked: " + ", ".join(
-        f"{number} × {reason}{hints.get(reason, '')}" for reason, number in not_checked.items()
-    )
+    parts: list[str] = []
+    for reason, number in not_checked.items():
+        kind, hint, rest = reason.partition(MAPPING_HINT)
+        is_repeated = hint and any(MAPPING_HINT in part for part in parts)
+        parts.append(f"{number} × {kind + rest if is_repeated else reason}{hints.get(reason, '')}")
+    return f"not checked: {', '.join(parts)}"
 
 
 def _fold_kinds(not_checked: Mapping[str, int], with_hints: bool) -> dict[str, int]:
