@@ -85,6 +85,33 @@ def test_golden(
         file_regression.check(module.render(plan), fullpath=golden, encoding="utf-8", newline="")
 
 
+def test_jobs_that_are_alike_are_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_jobs(*names: str, queue: str = "queue-name: queue", cpu: int = 1) -> str:
+        job = JOB.replace("queue-name: queue", queue).replace("cpu: 4", f"cpu: {cpu}")
+        return "---\n".join(job.replace("name: train\n", f"name: {name}\n") for name in names)
+
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=QUEUES,
+        alike=write_jobs("a", "b", "c", "d"),
+        large=write_jobs("large", cpu=99),
+        unqueued=write_jobs("e", "f", "g", queue="none: queue"),
+    )
+    text, table = plan_text.render(plan), plan_markdown.render(plan)
+    assert (
+        "+ admitted     4 × Job, queue queue → shared\n"
+        "               8 Pods\n"
+        "               cpu from any\n"
+        "               alike.yaml:4 and 3 more (-v lists them)\n"
+    ) in text
+    assert "<code>4 × Job</code><br>alike.yaml:4 and 3 more | queue → shared | 8 Pods |" in table
+    assert all(f"Job team/{name}\n" in text for name in "efg"), "three are no group"
+    assert "Job team/large" in text, "one with another verdict is in no group"
+    assert plan_text.render(plan, lists_jobs=True).count("+ admitted") == 4
+    assert len(json.loads(plan_json.render(plan))["jobs"]) == 8
+
+
 def test_the_json_has_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
     schema.validate(json.loads((KUEUE / "demo.json").read_text()))

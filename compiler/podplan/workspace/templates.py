@@ -29,7 +29,7 @@ _PLACEHOLDER = compile_lazily(
 )
 # V_IMAGE and the like, which sed replaces, are no names of anything but variables.
 _VARIABLE_NAME = compile_lazily(r"([\"']?)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\1")
-_TEMPLATE_FILE = compile_lazily(r"\.(?:te?m?pl|template)\.ya?ml\Z")
+_TEMPLATE_FILE = compile_lazily(r"\.(?:(?:tf)?te?m?pl|template)\.ya?ml\Z")
 _WORKFLOW_PLACEHOLDER = compile_lazily(_FILLED_ANYWHERE)
 _HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
 _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
