@@ -26,6 +26,7 @@ from podplan.cluster.topology import read_topology_request
 from podplan.core.provenance import Cursor
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.spec import KindSpec, PodSet, QueueIntegration, References
+from podplan.kubernetes.accessors import get_mapping
 from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def _iter_own_refusals(job: QueuedJob) -> list[tuple[Any, str]]:
 
 
 def _build_demand(pod_set: PodSet, namespace: str, cluster: Cluster) -> PodSetDemand:
-    pod_spec = pod_set.template.get("spec").value_or({})
+    pod_spec = get_mapping(pod_set.template.value, "spec")
     resources = compute_pod_resources(pod_spec, namespace, cluster)
     return PodSetDemand(
         pod_set.name,
@@ -439,7 +440,7 @@ def _schedule(
         )
     ranges = cluster.limit_ranges.get(namespace, ())
     for index, pod_set in enumerate(job.pod_sets or ()):
-        resources = compute_pod_resources(pod_set.template.get("spec").value_or({}), namespace, cluster)
+        resources = compute_pod_resources(get_mapping(pod_set.template.value, "spec"), namespace, cluster)
         refusal = explain_refusal(resources, ranges, index)
         if refusal:
             return answer._replace(

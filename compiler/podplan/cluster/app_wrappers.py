@@ -109,7 +109,7 @@ def iter_refusals(wrapper: Cursor) -> Iterator[tuple[Path, str]]:
 
 def _infer(template: Cursor) -> Iterator[_Counted]:
     """Yield the Pod templates of a component whose kind the controller knows."""
-    kind = template.get("apiVersion").value, template.get("kind").value
+    kind = str(template.get("apiVersion").value), str(template.get("kind").value)
     spec = template.get("spec")
     if kind == _POD:
         yield _Counted("template")
@@ -132,7 +132,7 @@ def _infer(template: Cursor) -> Iterator[_Counted]:
                     f"template.spec.pytorchReplicaSpecs.{name}.template", (replica.get("replicas"),)
                 )
     elif kind in _RAY:
-        prefix = _RAY[str(kind[0]), str(kind[1])]
+        prefix = _RAY[kind]
         cluster = _find(template, prefix.removesuffix("."))
         yield _Counted(f"{prefix}headGroupSpec.template")
         for number, group in enumerate(cluster.get("workerGroupSpecs").entries()):
