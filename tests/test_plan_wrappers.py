@@ -280,7 +280,7 @@ SPARK_WITH_ALL = build_spark(
     "memory: 1g, template: {metadata: {labels: {a: b}}}, sidecars: [{name: a, resources: {requests: {}}}]}, "
     "executor: {instances: 2, gpu: {name: nvidia.com/gpu, quantity: 1}, initContainers: [{name: a}]}}"
 )
-JUNK = ([], {}, "x", -1, True, [None], {"a": None})
+JUNK: tuple[Any, ...] = ([], {}, "x", -1, True, [None], {"a": None})
 
 
 def iter_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
