@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from podplan.cli.plan import plan_paths
 from podplan.cluster.queued_objects import iter_queued_objects, lower_queued_pods
 from podplan.cluster.reading import read_cluster
 from podplan.core.provenance import TracedDocument
@@ -108,6 +109,9 @@ WRAPPERS = {
     "another namespace": (wrap(ELSEWHERE), "rejected", "in other namespaces", []),
     "a name that no pod set may have": (
         wrap(POD).replace("name: one", "name: a.b"), "inadmissible", "must be a DNS label", [],
+    ),
+    "a generated name": (
+        wrap(POD).replace("name: one", "generateName: one-"), "admitted", "", [("one-xxxxx-0", 1)]
     ),
     "elastic": (
         wrap(POD).replace("name: one,", "name: one, annotations: {kueue.x-k8s.io/elastic-job: 'true'},"),
@@ -273,6 +277,9 @@ def test_cron_jobs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_cron_job_without_a_queue_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not plan_files(tmp_path, monkeypatch, queues=MEMORY_QUEUES, objects=build_cron_job()).jobs
+    (tmp_path / "first.yaml").write_text(FRAMEWORKS)
+    (tmp_path / "second.yaml").write_text(FRAMEWORKS.replace("batch/job, ", ""))
+    assert not plan_paths((".",), isolated=True)[0].jobs
 
 
 SPARK_WITH_ALL = build_spark(

@@ -70,8 +70,9 @@ class Planner:
             name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
             queue = verdict.queue or _find_written_queue(document)
             verdict = Verdict(name, queued.refusal, queue, place=queued.refused_place)
+        is_of_no_queue = job is not None and verdict.name == "unknown" and verdict.queue is None
         is_pod = document.data.get("kind") == "Pod"
-        if verdict.name == "ignored" and not (is_pod or is_labelled(document.data)):
+        if (verdict.name == "ignored" or is_of_no_queue) and not (is_pod or is_labelled(document.data)):
             return
         if count == 0:
             verdict = Verdict("ignored", "there are no replicas", verdict.queue)
