@@ -249,6 +249,45 @@ def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch:
     assert podplan("plan", "--exit-code").code == 1
 
 
+LARGE = JOB.replace("cpu: 4", "cpu: 8")
+CHECK = """\
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: budget}
+spec: {controllerName: example.com/budget}
+status: {conditions: [{type: Active, status: "True"}]}
+"""
+# queues, job, and whether the pending job never fits
+PENDING = {
+    "too large": (QUEUES, LARGE, True),
+    "not covered": (QUEUES, JOB.replace("cpu: 4", "memory: 4Gi"), True),
+    "a cohort that git has only a part of": (
+        QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: pool"), LARGE, False
+    ),
+    "a check": (
+        QUEUES.replace(
+            "namespaceSelector: {}",
+            "namespaceSelector: {}\n  admissionChecksStrategy: {admissionChecks: [{name: budget}]}",
+        ) + CHECK,
+        JOB, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PENDING)
+def test_a_pending_job_waits_or_never_fits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues, text, never = PENDING[name]
+    plan = plan_files(tmp_path, monkeypatch, queues=queues, job=text)
+    [job] = plan.jobs
+    assert (job.verdict, job.never_fits) == ("pending", never), job.message
+    assert plan_json.build_document(plan)["jobs"][0]["neverFits"] is never
+    shown = plan_text.render(plan)
+    assert ("1 pending (1 never admitted)" in shown, "never admitted: " in shown) == (never, never)
+
+
 def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queues = QUEUES.replace("nominalQuota: 10", "nominalQuota: -1")
     [job] = plan_files(tmp_path, monkeypatch, queues=queues, job=JOB).jobs

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from podplan.cli.plan import plan_paths
+from podplan.cluster.queued_objects import iter_queued_objects, lower_queued_pods
+from podplan.cluster.reading import read_cluster
+from podplan.core.provenance import TracedDocument
 from podplan.tools.plan.model import PlannedJob
+from podplan.tools.plan.planning import Planner
+from podplan.yaml import parse_yaml
 from tests.test_plan import QUEUES, plan_files
 
 LABEL = "kueue.x-k8s.io/queue-name"
@@ -99,6 +109,9 @@ WRAPPERS = {
     "another namespace": (wrap(ELSEWHERE), "rejected", "in other namespaces", []),
     "a name that no pod set may have": (
         wrap(POD).replace("name: one", "name: a.b"), "inadmissible", "must be a DNS label", [],
+    ),
+    "a generated name": (
+        wrap(POD).replace("name: one", "generateName: one-"), "admitted", "", [("one-xxxxx-0", 1)]
     ),
     "elastic": (
         wrap(POD).replace("name: one,", "name: one, annotations: {kueue.x-k8s.io/elastic-job: 'true'},"),
@@ -264,3 +277,53 @@ def test_cron_jobs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_cron_job_without_a_queue_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not plan_files(tmp_path, monkeypatch, queues=MEMORY_QUEUES, objects=build_cron_job()).jobs
+    (tmp_path / "first.yaml").write_text(FRAMEWORKS)
+    (tmp_path / "second.yaml").write_text(FRAMEWORKS.replace("batch/job, ", ""))
+    assert not plan_paths((".",), isolated=True)[0].jobs
+
+
+SPARK_WITH_ALL = build_spark(
+    "{mode: cluster, sparkConf: {a: b}, dynamicAllocation: {enabled: false}, driver: {coreRequest: 500m, "
+    "memory: 1g, template: {metadata: {labels: {a: b}}}, sidecars: [{name: a, resources: {requests: {}}}]}, "
+    "executor: {instances: 2, gpu: {name: nvidia.com/gpu, quantity: 1}, initContainers: [{name: a}]}}"
+)
+JUNK: tuple[Any, ...] = ([], {}, "x", -1, True, [None], {"a": None})
+
+
+def iter_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path and path[0] not in ("apiVersion", "kind"):
+        yield path
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    )
+    for key, entry in entries:
+        yield from iter_paths(entry, (*path, key))
+
+
+def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """The data with another value at a path."""
+    copied = copy.deepcopy(data)
+    holder = copied
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    return copied
+
+
+@pytest.mark.parametrize(
+    "text",
+    [wrap(f"podSets: [{DECLARED}]\n    {TASKS}", JOB_SET, RAY), SPARK_WITH_ALL, build_cron_job(QUEUED)],
+    ids=["AppWrapper", "SparkApplication", "CronJob"],
+)
+def test_nothing_in_an_object_ends_a_plan(text: str) -> None:
+    queues = parse_yaml(MEMORY_QUEUES.encode(), "q").documents
+    cluster = read_cluster([TracedDocument("q", one.data, source=one) for one in queues])
+    data = yaml.safe_load(text)
+    for path in iter_paths(data):
+        for value in JUNK:
+            planner = Planner(cluster)
+            document = TracedDocument("o", put(data, path, value), source=parse_yaml(b"{}", "o").documents[0])
+            for queued in iter_queued_objects([document]):
+                planner.add_object(queued)
+                assert all(group.replicas for group in lower_queued_pods(queued))
+            planner.finish()

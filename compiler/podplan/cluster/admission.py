@@ -26,6 +26,7 @@ from podplan.cluster.topology import read_topology_request
 from podplan.core.provenance import Cursor
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.spec import KindSpec, PodSet, QueueIntegration, References
+from podplan.kubernetes.accessors import get_mapping
 from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def explain_framework_off(framework: str, configuration: KueueConfiguration) -> 
     """Return why Kueue ignores jobs of a framework, "" if it does not."""
     if configuration.frameworks is not None:
         is_on = framework in configuration.frameworks
-        return "" if is_on else f"integrations.frameworks does not have {framework}, so Kueue ignores the job"
+        return "" if is_on else f"integrations.frameworks does not have {framework}, so Kueue ignores it"
     if framework in _ALPHA_FRAMEWORKS:
         message = f"{framework} is an alpha feature of Kueue that is off by default"
         return f"{message}, and no configuration in git lists it"
@@ -230,7 +231,7 @@ def _iter_own_refusals(job: QueuedJob) -> list[tuple[Any, str]]:
 
 
 def _build_demand(pod_set: PodSet, namespace: str, cluster: Cluster) -> PodSetDemand:
-    pod_spec = pod_set.template.get("spec").value_or({})
+    pod_spec = get_mapping(pod_set.template.value, "spec")
     resources = compute_pod_resources(pod_spec, namespace, cluster)
     return PodSetDemand(
         pod_set.name,
@@ -263,7 +264,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     is_selected = selector is None or _selects(selector, namespace, cluster)
     if label.exists:
         if is_selected is False:
-            message = "managedJobsNamespaceSelector does not match the namespace: the job stays suspended"
+            message = "managedJobsNamespaceSelector does not match the namespace: it stays suspended"
             return Verdict(
                 "ignored", message, str(label.value), place=configuration.place, cause="namespace-off"
             )
@@ -272,7 +273,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
         return DEFAULT_QUEUE
     if configuration.manages_unlabelled and is_selected is not False:
         return ""
-    return Verdict("ignored", f"the job has no label {QUEUE_LABEL}", cause="no-queue")
+    return Verdict("ignored", f"it has no label {QUEUE_LABEL}", cause="no-queue")
 
 
 def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
@@ -326,7 +327,7 @@ def _decide(
         if not cluster.has_queues:
             return Verdict("unknown", "git holds no queues", place=place)
         if not namespace and any(name == queue_name for _, name in cluster.local_queues):
-            message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
+            message = f"several namespaces have a LocalQueue {queue_name}, and no namespace is stated"
             return Verdict("unknown", message, place=place)
         message = f"LocalQueue {queue_name} doesn't exist"
         return Verdict("inadmissible", message, place=place, cause="no-local-queue")
@@ -439,7 +440,7 @@ def _schedule(
         )
     ranges = cluster.limit_ranges.get(namespace, ())
     for index, pod_set in enumerate(job.pod_sets or ()):
-        resources = compute_pod_resources(pod_set.template.get("spec").value_or({}), namespace, cluster)
+        resources = compute_pod_resources(get_mapping(pod_set.template.value, "spec"), namespace, cluster)
         refusal = explain_refusal(resources, ranges, index)
         if refusal:
             return answer._replace(

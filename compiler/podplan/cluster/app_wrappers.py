@@ -21,6 +21,7 @@ _ELASTIC_ANNOTATION = "kueue.x-k8s.io/elastic-job"
 _PATH = compile_lazily(r"template(?:\.[^.\[]+|\[[0-9]+\])*")
 _STEP = compile_lazily(r"\.([^.\[]+)|\[([0-9]+)\]")
 _MAX_POD_SETS = 8
+_GENERATED_SUFFIX = "xxxxx"
 # Fields of a Pod that its pod set does not have.
 _LEFT_OUT = ("runtimeClassName", "resources", "resourceClaims", "priority")
 _POD, _JOB = ("v1", "Pod"), ("batch/v1", "Job")
@@ -68,7 +69,7 @@ class WrappedPods(NamedTuple):
 def find_wrapped_pods(wrapper: Cursor) -> WrappedPods:
     """Return the Pods of an AppWrapper."""
     pod_sets: list[PodSet] = []
-    name = str(wrapper.get("metadata", "name").value_or("")).lower()
+    name = _find_name(wrapper)
     count = 0
     for component in wrapper.get("spec", "components").entries():
         template = component.get("template")
@@ -100,6 +101,12 @@ def find_wrapped_pods(wrapper: Cursor) -> WrappedPods:
     return WrappedPods(pod_sets)
 
 
+def _find_name(wrapper: Cursor) -> str:
+    """Return the name of an AppWrapper, with a stand-in for what the API server generates of it."""
+    name, prefix = (wrapper.get("metadata", field).value_or("") for field in ("name", "generateName"))
+    return str(name or f"{prefix}{_GENERATED_SUFFIX}").lower()
+
+
 def iter_refusals(wrapper: Cursor) -> Iterator[tuple[Path, str]]:
     """Yield what the webhook of Kueue refuses in an AppWrapper."""
     elastic = wrapper.get("metadata", "annotations", _ELASTIC_ANNOTATION)
@@ -109,7 +116,7 @@ def iter_refusals(wrapper: Cursor) -> Iterator[tuple[Path, str]]:
 
 def _infer(template: Cursor) -> Iterator[_Counted]:
     """Yield the Pod templates of a component whose kind the controller knows."""
-    kind = template.get("apiVersion").value, template.get("kind").value
+    kind = str(template.get("apiVersion").value), str(template.get("kind").value)
     spec = template.get("spec")
     if kind == _POD:
         yield _Counted("template")
@@ -132,7 +139,7 @@ def _infer(template: Cursor) -> Iterator[_Counted]:
                     f"template.spec.pytorchReplicaSpecs.{name}.template", (replica.get("replicas"),)
                 )
     elif kind in _RAY:
-        prefix = _RAY[str(kind[0]), str(kind[1])]
+        prefix = _RAY[kind]
         cluster = _find(template, prefix.removesuffix("."))
         yield _Counted(f"{prefix}headGroupSpec.template")
         for number, group in enumerate(cluster.get("workerGroupSpecs").entries()):

@@ -17,9 +17,11 @@ VERDICTS = ("admitted", "pending", "inadmissible", "rejected", REFUSED, "ignored
 
 
 def format_totals(plan: Plan) -> str:
-    """Return the totals: "3 jobs: 2 admitted, 1 pending; 17 Pods, 16 GPUs"."""
+    """Return the totals: "3 jobs: 2 admitted, 1 pending (1 never admitted); 17 Pods, 16 GPUs"."""
     counts: Counter[str] = Counter(map(name_outcome, plan.jobs))
-    verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    never = sum(job.never_fits and not job.refused_by for job in plan.jobs)
+    notes = {"pending": f" ({never} never admitted)" if never else ""}
+    verdicts = ", ".join(f"{counts[name]} {name}{notes.get(name, '')}" for name in VERDICTS if counts[name])
     pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
     sizes = f"{format_count(pods, 'Pod')}, {format_count(gpus, 'GPU')}"
     text = f"{format_count(len(plan.jobs), 'job')}: {verdicts}; {sizes}"
@@ -39,6 +41,8 @@ def explain(job: PlannedJob) -> str:
         return f"{job.refused_by} refuses the job; {kueue}" + (
             f", {job.message}" if job.message and job.verdict != "admitted" else ""
         )
+    if job.never_fits:
+        return f"never admitted: {job.message}"
     return job.message or "" if job.verdict != "admitted" else ""
 
 

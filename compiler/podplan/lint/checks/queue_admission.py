@@ -24,7 +24,7 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 if TYPE_CHECKING:
     from podplan.cluster.admission import QueuedJob, Verdict
     from podplan.cluster.cohorts import QuotaTree
-    from podplan.cluster.model import Cluster, ClusterQueue
+    from podplan.cluster.model import Cluster
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _TOPOLOGY_REQUESTS = tuple(
@@ -229,8 +229,10 @@ def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause != "quota":
         return
+    from podplan.cluster.cohorts import has_whole_cohort
+
     queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
-    if not _has_whole_cohort(queue, decision.cluster):
+    if not has_whole_cohort(queue, decision.cluster):
         return
     pod_set = _find_pod_set(decision)
     reason = str(decision.verdict.message).partition(": ")[2]
@@ -379,13 +381,6 @@ def _is_one_cluster(cluster: Cluster) -> bool:
     If several folders have some, as in collections of examples, a job may be for any of them.
     """
     return len({posixpath.dirname(one.place.doc.name) for one in cluster.cluster_queues.values()}) == 1
-
-
-def _has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
-    """Whether git appears to have the whole cohort of a queue: another member, or the object."""
-    if not queue.cohort or queue.cohort in cluster.cohorts:
-        return True
-    return any(one.cohort == queue.cohort and one is not queue for one in cluster.cluster_queues.values())
 
 
 def _find_pod_set(decision: _Decision) -> PodSet:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from podplan.checker.placeholders import is_diagnostic_about_placeholder
 from podplan.cluster.admission import Verdict, build_queued_job
-from podplan.cluster.cohorts import QuotaTree
+from podplan.cluster.cohorts import QuotaTree, has_whole_cohort
 from podplan.cluster.model import QUEUE_LABEL, Cluster
 from podplan.cluster.queued_objects import QueuedObject, is_labelled
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -31,6 +31,8 @@ from podplan.workspace.templates import iter_placeholders
 if TYPE_CHECKING:
     from podplan.cluster.admission import VerdictName
 
+# Causes of a pending job that no end of another job removes.
+_LASTING_CAUSES = ("quota", "uncovered", "level", "limits", "selector")
 _TYPE_RULE = "SCHEMA002"
 # The ends of messages about refusals of the kind's webhook or controller.
 _OTHER_REFUSAL = compile_lazily(r"; (the (?!API server)[^;:]+) refuses ")
@@ -68,8 +70,9 @@ class Planner:
             name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
             queue = verdict.queue or _find_written_queue(document)
             verdict = Verdict(name, queued.refusal, queue, place=queued.refused_place)
+        is_of_no_queue = job is not None and verdict.name == "unknown" and verdict.queue is None
         is_pod = document.data.get("kind") == "Pod"
-        if verdict.name == "ignored" and not (is_pod or is_labelled(document.data)):
+        if (verdict.name == "ignored" or is_of_no_queue) and not (is_pod or is_labelled(document.data)):
             return
         if count == 0:
             verdict = Verdict("ignored", "there are no replicas", verdict.queue)
@@ -116,8 +119,15 @@ class Planner:
                 verdict.cluster_queue,
                 verdict.usage if not refused_by else {},
                 refused_by=refused_by,
+                never_fits=self._never_fits(verdict),
             )
         )
+
+    def _never_fits(self, verdict: Verdict) -> bool:
+        """Whether a job stays pending as long as the objects in git are what they are."""
+        queue = self._cluster.cluster_queues.get(str(verdict.cluster_queue))
+        is_known = queue is None or has_whole_cohort(queue, self._cluster)
+        return verdict.name == "pending" and verdict.cause in _LASTING_CAUSES and is_known
 
     def finish(self) -> Plan:
         """Return the plan of all jobs."""
