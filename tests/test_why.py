@@ -379,6 +379,16 @@ spec:
 """
 
 
+def test_a_pod_is_traced_through_its_own_job(folder: Path) -> None:
+    (folder / "set.yaml").write_text(JOB_SET)
+    key = "pod/vit-node-1-0:metadata.labels[jobset.sigs.k8s.io/job-key]"
+    first, *steps = json.loads(why(folder, "--format", "json", "set.yaml", key))["steps"]
+    assert (steps[0]["document"], steps[0]["value"]) == ("Job/vit-node-1", first["value"])
+    assert "from Job/vit-node-1 " in why(folder, "set.yaml", "pod/vit-node-1-1:spec.subdomain")
+    assert "from Job/vit-node-0 " in why(folder, "set.yaml", "pod/vit-node-0-1:spec.subdomain")
+    assert "from Job/vit-node-{0..1} " in why(folder, "set.yaml", "JOB_COMPLETION_INDEX")
+
+
 def test_names_as_findings_and_kubectl_print_them(folder: Path) -> None:
     (folder / "set.yaml").write_text(JOB_SET)
     findings = podplan("check", "set.yaml", cwd=folder).out
