@@ -294,6 +294,7 @@ def test_a_configuration_that_is_not_used_is_named(tmp_path: Path) -> None:
     assert podplan("check", "../bare", cwd=tmp_path / "there").err == (
         f"podplan: podplan.toml is not used: the first path is in {tmp_path}/bare, which has no configuration"
         " above that path\n"
+        "podplan: no YAML file in ../bare, so nothing is checked\n"
     )
     assert podplan("check", "jobs", cwd=tmp_path / "there").err == ""
     assert podplan("check", "../there", "--isolated", cwd=tmp_path / "here").err == ""

@@ -22,7 +22,8 @@ PACKAGE = Path(podplan.__path__[0])
 NAMES = sorted({kind for family in FAMILIES if not family.is_common for kind in family.job_kinds})
 KIND_NAME = re.compile(rf"\b({'|'.join(NAMES)})\b")
 KIND_CONDITION = r"kindHas\('([A-Za-z-]+)'\)"
-# Where kinds are named: their families, and the table of them.
+# Where kinds are named: their families, the table of them, and those that the controller of AppWrapper
+# knows.
 OWN_MODULES = (
     "kinds/t9k/",
     "kinds/kubeflow/",
@@ -30,6 +31,7 @@ OWN_MODULES = (
     "kinds/jobset/",
     "kinds/trainer/",
     "kinds/registry.py",
+    "cluster/app_wrappers.py",
 )
 # Fields of policies that describe what controllers do, and those that still name kinds for other reasons.
 DESCRIBING_FIELDS = {"examples", "links", "proof", "why"}
