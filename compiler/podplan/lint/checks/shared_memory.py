@@ -129,7 +129,7 @@ def _is_idle(container: Mapping[str, Any]) -> bool:
     One that sleeps for ever may be used by hand.
     """
     programs = programs_of(container)
-    if not programs or endings.endless(process_of(container)) is not None:
+    if not programs or endings.find_endless(process_of(container)) is not None:
         return False
     has_substitution = any(
         "$(" in word.text or "`" in word.text
