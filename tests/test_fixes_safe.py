@@ -376,6 +376,7 @@ def test_a_fix_is_what_the_table_says_but_for_its_exceptions(all_made: list[Made
             )
 
 
+@pytest.mark.long
 def test_the_table_has_each_fix_there_is(all_made: list[Made]) -> None:
     of_policies = {data["id"] for data in load_policy_documents() if "fix" in data}
     told = {row.rule for row in table()}
