@@ -309,6 +309,9 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
                 ("metadata", "labels", name),
                 f"its label {name} is {value}: nobody is there to debug",
             )
+    name = get_job_name(job).lower()
+    if not reason and _SCHEDULES.search(name) and not _is_try(name):
+        path, reason = ("metadata", "name"), f"its name {name} is that of a scheduled run"
     if not reason and isinstance(deadline, int) and deadline > params["hours"] * 3600:
         path = ("spec", "runPolicy", "activeDeadlineSeconds")
         reason = f"its deadline is {deadline // 3600} hours"
