@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path, value_at
+from podplan.core.findings import Path, TextPath, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
@@ -67,7 +67,8 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
                 continue
             reason = pod_hosts.explain_missing_host(job, match["host"])
             if reason:
-                yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
+                place = TextPath(path, match.span("host"))
+                yield Violation(place, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
 
 
@@ -94,7 +95,8 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                 if reason and not (is_expanded and host in reported_hosts):
                     reported_paths.add(path)
                     reported_hosts.add(host)
-                    yield Violation(path, {"host": host, "why": reason}, doc=group.doc, group=group)
+                    place = path if is_expanded else TextPath(path, match.span("host"))
+                    yield Violation(place, {"host": host, "why": reason}, doc=group.doc, group=group)
                     break
 
 

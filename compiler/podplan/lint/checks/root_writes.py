@@ -24,8 +24,8 @@ from podplan.lint.target import Target, Violation
 _MOUNTED = ("/dev", "/proc", "/sys")
 # Folders of most images, in which mkdir -p has nothing to do.
 _USUAL_TEXT = """
-    /etc /home /media /mnt /opt /root /run /run/lock /run/sshd /srv /tmp /usr /usr/local /usr/share /var /var/cache
-    /var/lib /var/lock /var/log /var/run /var/run/sshd /var/spool /var/tmp
+    /etc /home /media /mnt /opt /root /run /run/lock /run/sshd /srv /tmp /usr /usr/local /usr/share /var
+    /var/cache /var/lib /var/lock /var/log /var/run /var/run/sshd /var/spool /var/tmp
 """
 _USUAL = frozenset(_USUAL_TEXT.split())
 

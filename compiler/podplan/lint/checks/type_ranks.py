@@ -20,7 +20,8 @@ _ENDING = "_rank"
 
 @check()
 def rank_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """An option with the rank of a replica type. Values: ``option``, ``rank``, ``holder``, ``type``, ``real``."""
+    """An option with the rank of a replica type. Values: ``option``, ``rank``, ``holder``, ``type``,
+    ``real``."""
     job = target.job
     if is_mode_enabled(job, "debug"):
         return

@@ -106,13 +106,13 @@ def _iter_left_out(job: LoweredJob) -> Iterator[Violation]:
             pod = build_folded_at_index(group.doc, last) if group.doc.replica_texts else group.doc.data
             container = pod["spec"]["containers"][found[0][-1]]
             text = kubelet.resolve_environment(container, get_mapping(pod, "metadata")).get(_TF_CONFIG)
-            what = _explain_left_out(job, text or "")
+            what = _explain_left_out(text or "")
             if what:
                 path: Path = (*found[0], "env", at, "value")
                 yield Violation(path, {"what": what}, list_replica_places(job), doc=group.doc, group=group)
 
 
-def _explain_left_out(job: LoweredJob, text: str) -> str:
+def _explain_left_out(text: str) -> str:
     """Explain why a replica is not in the cluster of its TF_CONFIG; "" if it is, or that is not known."""
     try:
         config = json.loads(text) if len(text) < _LONGEST else None
