@@ -96,7 +96,7 @@ def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 class Dependency(NamedTuple):
-    """A type of Pods whose Job is created when the Pods of another one are ready, and where that is stated."""
+    """A type of Pods whose Job is created when those of another one are ready, and where that is stated."""
 
     waiting: str
     awaited: str

@@ -1,7 +1,7 @@
 """Autotuning of DeepSpeed in place of the training that a job is meant for.
 
-Source: https://www.deepspeed.ai/tutorials/autotuning/: tune runs the experiments and ends, run trains with what
-they found.
+Source: https://www.deepspeed.ai/tutorials/autotuning/: tune runs the experiments and ends, run trains with
+what they found.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class ConfiguredTraining(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A training of the job of this number with the settings of its configuration, which are in ``config``."""
+    """A training of the job of this number, and the settings of its configuration, which are in ``config``."""
 
     number: int
     training: ConfiguredTraining

@@ -1,7 +1,7 @@
 """NetworkPolicies that keep the Pods of a job from each other.
 
-A policy that selects a Pod drops what no policy for that Pod allows. What is not known offline counts as allowed:
-labels of namespaces, blocks of addresses, and ports by name.
+A policy that selects a Pod drops what no policy for that Pod allows. What is not known offline counts as
+allowed: labels of namespaces, blocks of addresses, and ports by name.
 Source: https://kubernetes.io/docs/concepts/services-networking/network-policies/.
 """
 

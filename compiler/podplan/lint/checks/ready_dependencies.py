@@ -33,7 +33,10 @@ Launch = tuple[ContainerLaunch, ContainerPath]
 
 @check()
 def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Job that starts when the writer of its input runs. Values: ``waiting``, ``awaited``, ``path``, ``option``."""
+    """A Job that starts when the writer of its input runs.
+
+    Values: ``waiting``, ``awaited``, ``path``, ``option``.
+    """
     dependencies = list_ready_dependencies(target.job)
     launches = list(trainings(target.job)) if dependencies else []
     for one in dependencies:
@@ -59,7 +62,7 @@ def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 def _iter_common_folders(
     writers: list[Launch], readers: list[Launch]
 ) -> Iterator[tuple[ContainerLaunch, TrainingOutput, ContainerLaunch, Word]]:
-    """Yield the outputs of a program on a claim, each with an option of another that names the same folder."""
+    """Yield the outputs of a program on a claim, each with an option of another that names its folder."""
     for writer, where in writers:
         outputs = outputs_of(writer, where)
         for output in outputs:
