@@ -13,7 +13,7 @@ from posixpath import normpath
 
 from podplan.core.provenance import Path, TracedDocument
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.jobs import is_mode_enabled, namespace_of
 from podplan.lint.analysis.launches import ContainerLaunch
@@ -64,7 +64,7 @@ class ConfiguredTraining(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A training of the job of this number, and the settings of its configuration, which are in ``config``."""
+    """A training of the job of this number, and the settings of its configuration in ``config``."""
 
     number: int
     training: ConfiguredTraining
@@ -162,10 +162,15 @@ def _iter_comparisons(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -
 
 def _iter_trainings(job: LoweredJob) -> Iterator[ConfiguredTraining]:
     """Yield the trainings of a job that read their configuration from a ConfigMap."""
-    if is_mode_enabled(job, "debug"):
+    if is_mode_enabled(job, "debug") or not _mounts_config_maps(job):
         return
     for launch, where in trainings(job):
         options = list(list_program_options(job, launch))
         found = find_configuration(job, options) if not launch.invocation.is_conditional else None
         if found is not None:
             yield ConfiguredTraining(launch, where, options, *found)
+
+
+def _mounts_config_maps(job: LoweredJob) -> bool:
+    specs = (get_mapping(group.doc.data, "spec") for group in job.pods)
+    return any("configMap" in volume for spec in specs for _, volume in get_entries(spec, "volumes"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.script_options import Placed, list_program_options
@@ -25,6 +26,10 @@ _PIPELINE_TEXT = """
     num_pipeline_stages pipe_parallel_size pipe_stages pipeline_model_parallel_size pipeline_parallel_size
     pipeline_stages pp pp_size
 """
+# Parts of the names of options for the server that generates samples, as in reinforcement learning.
+_OF_SERVER = compile_lazily(
+    r"(?:^|[._])(?:rollout|vllm|sglang|infer(?:ence)?|generat(?:e|ion|or)|serv(?:e|er|ing))[._]"
+)
 _PIPELINE = frozenset(_PIPELINE_TEXT.split())
 
 
@@ -61,7 +66,7 @@ def find_pipeline_stages(options: list[Placed]) -> Placed | None:
     if any(placed.option.last == "no_pipeline_parallel" and placed.option.is_on for placed in options):
         return None
     several = (one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1)
-    return next(several, None)
+    return next((one for one in several if not _OF_SERVER.search(one.option.key)), None)
 
 
 def _is_on(placed: Placed) -> bool:

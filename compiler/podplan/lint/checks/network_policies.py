@@ -13,13 +13,13 @@ from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod
 from podplan.lint.checks.pod_selection import fulfils_expression
 from podplan.lint.checks.registration import check
-from podplan.lint.checks.sshd_port import DEFAULT_PORT
+from podplan.lint.checks.sshd_port import DEFAULT_PORT, iter_sshd_ports
 from podplan.lint.target import LoweredJob, Violation
 
 _API = "networking.k8s.io/"
@@ -41,12 +41,12 @@ class Connection(NamedTuple):
 class PolicySummary(NamedTuple):
     """The connections that a job needs in its namespace, or a NetworkPolicy of it."""
 
-    namespace: str
+    place: tuple[str, str]
     connections: tuple[Connection, ...] = ()
 
     @property
     def keys(self) -> list[Hashable]:
-        return [self.namespace]
+        return [self.place]
 
     @property
     def owner(self) -> Hashable:
@@ -65,11 +65,15 @@ def summarize_connections(job: LoweredJob) -> PolicySummary | None:
     """Summarize a job by the connections between its Pods, a NetworkPolicy by its namespace."""
     if job.cr is not None:
         connections = tuple(dict.fromkeys(_iter_connections(job)))
-        return PolicySummary(namespace_of(job), connections) if connections else None
-    data = job.groups[0].doc.data
+        return (
+            PolicySummary(find_common_place(job.cr, namespace_of(job)), connections) if connections else None
+        )
+    doc = job.groups[0].doc
+    data = doc.data
     if get_text(data, "kind") != _KIND or not get_text(data, "apiVersion").startswith(_API):
         return None
-    return PolicySummary(get_text(get_mapping(data, "metadata"), "namespace"))
+    namespace = get_text(get_mapping(data, "metadata"), "namespace")
+    return PolicySummary(find_common_place(doc, namespace))
 
 
 @check(summarize=summarize_connections)
@@ -77,13 +81,13 @@ def connection_denied(
     summaries: Mapping[int, PolicySummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A connection between Pods of a job that no policy allows. Values: ``purpose``, ``port``, ``policy``."""
-    policies: dict[str, list[TracedDocument]] = {}
+    policies: dict[tuple[str, str], list[TracedDocument]] = {}
     for number, one in summaries.items():
         if not one.connections:
-            policies.setdefault(one.namespace, []).append(rebuild_job(number).groups[0].doc)
+            policies.setdefault(one.place, []).append(rebuild_job(number).groups[0].doc)
     for number, one in summaries.items():
         for connection in one.connections:
-            denial = _find_denial(policies.get(one.namespace, []), connection)
+            denial = _find_denial(policies.get(one.place, []), connection)
             if denial is None:
                 continue
             job = rebuild_job(number)
@@ -102,7 +106,7 @@ def _place(job: LoweredJob, connection: Connection) -> Violation:
 def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
-    if has_trait(job, "ssh"):
+    if has_trait(job, "ssh") and set(iter_sshd_ports(job)) == {DEFAULT_PORT}:
         sources = [one for one in job.pods if one.replica_type.lower() == "launcher"] or job.pods[:1]
         for target in job.pods:
             is_reached = target not in sources or (target.replicas > 1 and len(job.pods) == 1)

@@ -12,6 +12,7 @@ from posixpath import normpath
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.words import Word
+from podplan.lint.analysis.jobs import count_gpus
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.pod_jobs import list_ready_dependencies
 from podplan.lint.checks.outputs import (
@@ -24,6 +25,7 @@ from podplan.lint.checks.outputs import (
     volume_of,
 )
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.waits import waits_for_others
 from podplan.lint.target import Target, Violation
 
 _PROBES = ("readinessProbe", "startupProbe")
@@ -43,9 +45,11 @@ def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         writers = [each for each in launches if each[0].group.replica_type == one.awaited]
         readers = [each for each in launches if each[0].group.replica_type == one.waiting]
         found = next(_iter_common_folders(writers, readers), None)
-        if found is None or any(_has_probe(launch) for launch, _ in writers):
+        if found is None or any(_may_be_done(launch) for launch, _ in writers):
             continue
         writer, output, reader, word = found
+        if waits_for_others(reader.container):
+            continue
         values = {
             "waiting": one.waiting,
             "awaited": one.awaited,
@@ -89,8 +93,9 @@ def _locate_on_claim(where: ContainerPath, path: str) -> tuple[str, str] | None:
     return (claim, inside.strip("/")) if claim else None
 
 
-def _has_probe(launch: ContainerLaunch) -> bool:
-    """Whether something else than the start of its containers makes a Pod ready."""
+def _may_be_done(launch: ContainerLaunch) -> bool:
+    """Whether a Pod may be ready when its files are, or writes them on and on: a server, or a learner."""
     spec = get_mapping(launch.group.doc.data, "spec")
     containers = [one for _, one in get_entries(spec, "containers")]
-    return bool(spec.get("readinessGates")) or any(name in one for one in containers for name in _PROBES)
+    fields = any(name in one for one in containers for name in (*_PROBES, "ports"))
+    return fields or "readinessGates" in spec or count_gpus(launch.group) > 0

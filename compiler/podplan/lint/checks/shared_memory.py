@@ -18,7 +18,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import count_replicas_by_type, format_list, has_trait
+from podplan.lint.analysis.jobs import format_list, has_trait, is_number_of_workers
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
@@ -166,7 +166,8 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
             [(at, word.text) for at, word in enumerate(words)], DATA_LOADER_OPTION
         ):
             is_number = value.isascii() and value.isdecimal() and value.strip("0")
-            if is_number and _counts_replicas(job, words[at - 1 : at + 1], value):
+            names = [word.text.partition("=")[0] for word in words[max(at - 1, 0) : at + 1]]
+            if is_number and any(is_number_of_workers(job, name, int(value)) for name in names):
                 continue
             if is_number and (amount.number or not _is_pool(job, group, words, at)):
                 number = number or value
@@ -176,12 +177,6 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
         return ShmNeed(f"has {amount.number} GPUs", gpus + loaders[:_MAX_PLACES])
     plural = "es" if number != "1" else ""
     return ShmNeed(f"loads data with {number} process{plural}", loaders[:_MAX_PLACES]) if number else None
-
-
-def _counts_replicas(job: LoweredJob, words: Sequence[Word], value: str) -> bool:
-    """Whether --workers, at the end of these words, may be the number of replicas of the type worker."""
-    is_plain = any(word.text.partition("=")[0] == "--workers" for word in words)
-    return is_plain and int(value) == count_replicas_by_type(job).get("worker", 0) > 1
 
 
 def _is_pool(job: LoweredJob, group: ReplicaGroup, words: Sequence[Word], at: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
 from podplan.lint.analysis.jobs import is_mode_enabled, namespace_of
 from podplan.lint.analysis.pod_hosts import get_subdomain
 from podplan.lint.checks.own_hosts import iter_strings
@@ -32,14 +32,14 @@ class SubdomainUse(NamedTuple):
 class SubdomainSummary(NamedTuple):
     """The subdomains that a job uses, or a Service with its selector, if it is headless."""
 
-    namespace: str
+    place: tuple[str, str]
     uses: tuple[SubdomainUse, ...] = ()
     service: str = ""
     selector: Labels = ()
 
     @property
     def keys(self) -> list[Hashable]:
-        return [self.namespace]
+        return [self.place]
 
     @property
     def owner(self) -> Hashable:
@@ -50,14 +50,16 @@ def summarize_subdomains(job: LoweredJob) -> SubdomainSummary | None:
     """Summarize a job by the subdomains it uses, a Service by its name and selector."""
     if job.cr is not None:
         uses = tuple(dict.fromkeys(use for use, _ in _iter_uses(job)))
-        return SubdomainSummary(namespace_of(job), uses) if uses else None
-    data = job.groups[0].doc.data
+        return SubdomainSummary(find_common_place(job.cr, namespace_of(job)), uses) if uses else None
+    doc = job.groups[0].doc
+    data = doc.data
     if (data.get("apiVersion"), data.get("kind")) != ("v1", "Service"):
         return None
     metadata, spec = get_mapping(data, "metadata"), get_mapping(data, "spec")
     selector = get_mapping(spec, "selector") if spec.get("clusterIP") == "None" else {}
     labels = tuple(sorted((str(key), str(value)) for key, value in selector.items()))
-    return SubdomainSummary(get_text(metadata, "namespace"), (), get_text(metadata, "name"), labels)
+    place = find_common_place(doc, get_text(metadata, "namespace"))
+    return SubdomainSummary(place, (), get_text(metadata, "name"), labels)
 
 
 @check(summarize=summarize_subdomains)
@@ -65,12 +67,12 @@ def subdomain_of_no_service(
     summaries: Mapping[int, SubdomainSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A subdomain beside a headless Service of another name. Values: ``subdomain``, ``service``, ``host``."""
-    services: dict[str, dict[str, int]] = {}
+    services: dict[tuple[str, str], dict[str, int]] = {}
     for number, one in summaries.items():
         if one.service:
-            services.setdefault(one.namespace, {})[one.service] = number
+            services.setdefault(one.place, {})[one.service] = number
     for number, one in summaries.items():
-        named = services.get(one.namespace, {})
+        named = services.get(one.place, {})
         for use in one.uses:
             found = next((name for name, at in named.items() if _selects(summaries[at], use)), "")
             if use.subdomain in named or not found:
