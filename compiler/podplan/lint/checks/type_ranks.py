@@ -16,6 +16,10 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _ENDING = "_rank"
+# Types of which a job has one replica; node_rank and worker_rank are ranks of a process itself.
+_SINGLE = frozenset(
+    ("chief", "coordinator", "driver", "head", "leader", "master", "parameter_server", "ps", "server")
+)
 
 
 @check()
@@ -28,7 +32,7 @@ def rank_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     for group, placed in _iter_rank_options(job):
         option = placed.option
         type_, stated = option.last.removesuffix(_ENDING), int(option.value or "0")
-        named = next((one for one in job.pods if one.replica_type.lower() == type_), None)
+        named = next((one for one in job.pods if one.replica_type.lower().replace("-", "_") == type_), None)
         # In a Pod of the type itself, it may be the number within the type.
         if named is None or named is group or count_replicas_by_type(job)[named.replica_type] != 1:
             continue
@@ -54,7 +58,8 @@ def _iter_rank_options(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Placed]]
             continue
         for placed in list_program_options(job, launch):
             value = placed.option.value or ""
-            if placed.option.last.endswith(_ENDING) and value.isdecimal() and len(value) < 8:
+            is_single = placed.option.last.removesuffix(_ENDING) in _SINGLE
+            if is_single and placed.option.last.endswith(_ENDING) and value.isdecimal() and len(value) < 8:
                 yield launch.group, placed
 
 
