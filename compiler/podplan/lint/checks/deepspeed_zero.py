@@ -63,7 +63,7 @@ class ConfiguredTraining(NamedTuple):
     placed: Placed
 
 
-class Comparison(NamedTuple):
+class ZeroReading(NamedTuple):
     """A training of the job of this number, and the settings of its configuration in ``config``."""
 
     number: int
@@ -114,7 +114,7 @@ def zero_in_pipeline(
     summaries: Mapping[int, ZeroSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A stage of ZeRO with the stages of a pipeline. Values: ``option``, ``stage``, ``key``."""
-    for one in _iter_comparisons(summaries, again):
+    for one in _iter_readings(summaries, again):
         pipeline = find_pipeline_stages(one.training.options)
         if one.settings.stage in _SPLIT_GRADIENTS and pipeline is not None:
             option = pipeline.option
@@ -129,7 +129,7 @@ def offload_outside_volumes(
     summaries: Mapping[int, ZeroSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A folder for offloaded states that is on no volume. Values: ``path``, ``key``, ``container``."""
-    for one in _iter_comparisons(summaries, again):
+    for one in _iter_readings(summaries, again):
         container, placed = one.training.where.container, one.training.placed
         for folder in one.settings.folders:
             if mount_of(container, folder) is not None:
@@ -142,7 +142,7 @@ def offload_outside_volumes(
             yield one.number, Violation(placed.path, values, related, doc=placed.doc)
 
 
-def _iter_comparisons(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -> Iterator[Comparison]:
+def _iter_readings(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -> Iterator[ZeroReading]:
     """Yield the trainings of jobs whose configuration needs a comparison, with their settings."""
     configs = {
         (one.namespace, one.name, key): (number, settings)
@@ -157,7 +157,7 @@ def _iter_comparisons(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -
             continue
         training = next(_iter_trainings(again(number)), None)
         if training is not None:
-            yield Comparison(number, training, settings, again(other).groups[0].doc, one.key)
+            yield ZeroReading(number, training, settings, again(other).groups[0].doc, one.key)
 
 
 def _iter_trainings(job: LoweredJob) -> Iterator[ConfiguredTraining]:
