@@ -177,7 +177,7 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
         return None
     for world in iter_worlds(job):
         options = list(list_program_options(job, world.launch))
-        found = find_configuration(job, options) if not _is_split(options) else None
+        found = find_configuration(job, options) if not is_split(options) else None
         if found is not None:
             return found[0], world.size, (found[1].doc, found[1].path)
     return None
@@ -185,7 +185,7 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
 
 def find_configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[str, str], Placed] | None:
     """Return the ConfigMap and its key that a script reads as configuration, and the option that names it."""
-    for placed, path in _iter_named_files(options):
+    for placed, path in iter_configuration_files(options):
         for group in job.pods:
             container = find_training_container(group)
             key = (
@@ -198,17 +198,13 @@ def find_configuration(job: LoweredJob, options: list[Placed]) -> tuple[tuple[st
     return None
 
 
-def iter_configuration_files(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
-    """The options that name a configuration, with its path; none where the model is split among GPUs."""
-    if not _is_split(options):
-        yield from _iter_named_files(options)
-
-
-def _is_split(options: list[Placed]) -> bool:
+def is_split(options: list[Placed]) -> bool:
+    """Whether options split the model among GPUs, so that fewer replicas of it take part in a batch."""
     return any(_SPLITS.search(placed.option.key) for placed in options)
 
 
-def _iter_named_files(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+def iter_configuration_files(options: list[Placed]) -> Iterator[tuple[Placed, str]]:
+    """The options that name a configuration, with its path."""
     for placed in options:
         value = placed.option.value or ""
         if placed.option.last in _CONFIG and value.startswith("/"):

@@ -26,7 +26,7 @@ from podplan.lint.target import LoweredJob, Violation
 
 _SECTION = "zero_optimization"
 _OFFLOADS = ("offload_optimizer", "offload_param")
-_SPLIT_GRADIENTS = (2, 3)  # stages of ZeRO that split the gradients, which a pipeline accumulates
+_SPLIT_GRADIENTS = (2, 3)  # stages of ZeRO
 
 
 class ZeroSettings(NamedTuple):
@@ -34,6 +34,11 @@ class ZeroSettings(NamedTuple):
 
     stage: int
     folders: tuple[str, ...]
+
+    @property
+    def splits_gradients(self) -> bool:
+        """Whether the gradients are split, which a pipeline accumulates."""
+        return self.stage in _SPLIT_GRADIENTS
 
 
 class ZeroSummary(NamedTuple):
@@ -116,7 +121,7 @@ def zero_in_pipeline(
     """A stage of ZeRO with the stages of a pipeline. Values: ``option``, ``stage``, ``key``."""
     for one in _iter_readings(summaries, again):
         pipeline = find_pipeline_stages(one.training.options)
-        if one.settings.stage in _SPLIT_GRADIENTS and pipeline is not None:
+        if one.settings.splits_gradients and pipeline is not None:
             option = pipeline.option
             values = {"option": f"{option.name}={option.value}", "stage": one.settings.stage, "key": one.key}
             place = find_in_config(one.config, one.key, "stage")
@@ -153,7 +158,7 @@ def _iter_readings(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -> I
         other, settings = configs.get((one.namespace, one.name, one.key), (None, None))
         if other is None or settings is None:
             continue
-        if settings.stage not in _SPLIT_GRADIENTS and not settings.folders:
+        if not settings.splits_gradients and not settings.folders:
             continue
         training = next(_iter_trainings(again(number)), None)
         if training is not None:
