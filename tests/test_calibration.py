@@ -501,4 +501,10 @@ def test_pods_of_jobs_that_the_job_owns(tmp_path: Path, monkeypatch: pytest.Monk
         assert (compared.code, compared.err) == (0, ""), compared.out
     Path("dump.yaml").write_text(Path("dump.yaml").read_text().replace("train:1", "train:2"))
     assert podplan("lower", "--compare", "dump.yaml").code == 0, "the CR in the dump has that image, too"
-    assert "train:2" in podplan("lower", "cr.yaml", "--compare", "dump.yaml").out
+    differing = podplan("lower", "cr.yaml", "--compare", "dump.yaml").out
+    names = [one["metadata"]["name"] for one in items if one["kind"] == "Pod"]
+    assert differing.startswith(f"Pod/{names[0]}, {names[1]}  spec.containers[main].image\n")
+    assert "train:2" in differing
+    page["items"] = [one for one in items if one["metadata"]["name"] != names[1]]
+    Path("dump.yaml").write_text(emit_document(page), encoding="utf-8")
+    assert podplan("lower", "--compare", "dump.yaml").out.startswith("Pod/nightly-worker-0-1\n  predicted")

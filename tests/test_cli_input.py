@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
+from tests.git import commit, git_in
 
 HOSTILE = {
     "empty": b"",
@@ -204,3 +205,16 @@ def test_a_profile_in_utf_16_is_not_passed_over(folder: Path) -> None:
     (folder / "job.yaml").write_bytes(PROFILE.encode("utf-16"))
     run = podplan("check", "job.yaml", cwd=folder)
     assert (run.code, "this file is UTF-16; save it as UTF-8" in run.out) == (1, True)
+
+
+def test_a_folder_without_yaml_files_is_named(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "notes.txt").write_text("a: 1\n")
+    run = podplan("check", "jobs", "notes.txt", cwd=tmp_path)
+    assert "in jobs" not in run.err, "a file was checked"
+    run = podplan("check", "jobs", cwd=tmp_path)
+    assert (run.code, run.err) == (0, "podplan: no YAML file in jobs, so nothing is checked\n")
+    git = git_in(tmp_path)
+    git("init", "-q")
+    commit(git, "notes")
+    assert podplan("check", "--changed-since", "HEAD", cwd=tmp_path).err == ""

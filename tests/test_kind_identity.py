@@ -141,3 +141,20 @@ def test_replica_types_are_a_list_a_map_or_one_entry() -> None:
 @pytest.mark.parametrize("kind", [[], {}, 1, None], ids=repr)
 def test_a_kind_that_is_no_text_belongs_to_the_first_family(kind: object) -> None:
     assert family_of({"kind": kind}) == T9K
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("apiVersion: podplan.dev/v1", 'apiVersion must be podplan/v1, not "podplan.dev/v1"'),
+        ("apiVersion: v1", 'apiVersion must be podplan/v1, not "v1"'),
+        ("labels: {}", 'required field "apiVersion" is missing'),
+        ("apiVersion: example.com/v1", ""),
+    ],
+)
+@pytest.mark.parametrize("kind", ["JobProfile", "JobProfileBase", "ClusterInventory", "WorkloadMapping"])
+def test_own_kinds_with_another_api_version(tmp_path: Path, kind: str, version: str, message: str) -> None:
+    (tmp_path / "job.yaml").write_text(f"{version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n")
+    out = podplan("check", "--isolated", "job.yaml", cwd=tmp_path).out
+    assert message in out
+    assert ("error[" in out) == bool(message)

@@ -128,6 +128,53 @@ def test_placeholders_where_numbers_quantities_and_names_are(tmp_path: Path, pla
     assert "1 × document with placeholders" in run.out
 
 
+WORDS = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: replaced-by-kustomize}
+spec:
+  parallelism: V_PODS
+  template:
+    spec:
+      restartPolicy: Never
+      serviceAccountName: V_SERVICE_ACCOUNT
+      containers:
+        - name: main
+          image: V_IMAGE_URL
+          command: [sh, -c, 'test "$V_KEY"']
+          env: [{name: V_KEY, value: V_KEY}]
+        - {name: log, image: replaced-by-kustomize, command: [cat]}
+"""
+
+
+def test_words_that_sed_and_kustomize_replace(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": WORDS, "b.yaml": WORDS})
+    run = podplan("check", "--isolated", "--format", "concise", ".", cwd=tmp_path)
+    assert run.out.startswith("no findings in 2 files"), run.out
+    assert "2 × document with placeholders" in run.out
+
+
+@pytest.mark.parametrize(
+    ("written", "mistake", "rule"),
+    [
+        ("image: V_IMAGE_URL", "image: IMAGE:V1", "IMG005"),
+        ("restartPolicy: Never", "restartPolicy: ON_FAILURE", "SCHEMA004"),
+        ("V_SERVICE_ACCOUNT", "Trainer_Account", "SCHEMA006"),
+    ],
+)
+def test_other_capitals_are_mistakes(tmp_path: Path, written: str, mistake: str, rule: str) -> None:
+    job = WORDS.replace(written, mistake).replace("V_PODS", "1")
+    write(tmp_path, {"job.yaml": job})
+    assert f"error {rule}" in podplan("check", "--isolated", "--format", "concise", ".", cwd=tmp_path).out
+
+
+def test_a_template_file_defines_no_second_job(tmp_path: Path) -> None:
+    write(tmp_path, {"job.tpl.yaml": JOB, "job.yaml": JOB, "job.template.yml": JOB})
+    assert "NAME002" not in podplan("check", "--isolated", ".", cwd=tmp_path).out
+    write(tmp_path, {"more.yaml": JOB})
+    assert "NAME002" in podplan("check", "--isolated", ".", cwd=tmp_path).out
+
+
 @pytest.mark.parametrize("value", ["$(MEMORY)", "one", "{memory}"])
 def test_values_that_nobody_fills_in_are_errors(tmp_path: Path, value: str) -> None:
     (tmp_path / "job.yaml").write_text(EVERYWHERE.replace("VALUE", f'"{value}"'))

@@ -85,6 +85,33 @@ def test_golden(
         file_regression.check(module.render(plan), fullpath=golden, encoding="utf-8", newline="")
 
 
+def test_jobs_that_are_alike_are_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_jobs(*names: str, queue: str = "queue-name: queue", cpu: int = 1) -> str:
+        job = JOB.replace("queue-name: queue", queue).replace("cpu: 4", f"cpu: {cpu}")
+        return "---\n".join(job.replace("name: train\n", f"name: {name}\n") for name in names)
+
+    plan = plan_files(
+        tmp_path,
+        monkeypatch,
+        queues=QUEUES,
+        alike=write_jobs("a", "b", "c", "d"),
+        large=write_jobs("large", cpu=99),
+        unqueued=write_jobs("e", "f", "g", queue="none: queue"),
+    )
+    text, table = plan_text.render(plan), plan_markdown.render(plan)
+    assert (
+        "+ admitted     4 × Job, queue queue → shared\n"
+        "               8 Pods\n"
+        "               cpu from any\n"
+        "               alike.yaml:4 and 3 more (-v lists them)\n"
+    ) in text
+    assert "<code>4 × Job</code><br>alike.yaml:4 and 3 more | queue → shared | 8 Pods |" in table
+    assert all(f"Job team/{name}\n" in text for name in "efg"), "three are no group"
+    assert "Job team/large" in text, "one with another verdict is in no group"
+    assert plan_text.render(plan, lists_jobs=True).count("+ admitted") == 4
+    assert len(json.loads(plan_json.render(plan))["jobs"]) == 8
+
+
 def test_the_json_has_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
     schema.validate(json.loads((KUEUE / "demo.json").read_text()))
@@ -206,9 +233,59 @@ def test_the_webhook_of_a_kind_is_not_that_of_kueue(tmp_path: Path, monkeypatch:
     indented = "".join(f"    {line}\n" for line in template.splitlines())
     text = f"{head}  pytorchReplicaSpecs:\n    Worker:\n      replicas: 0\n{indented}"
     text = text.replace("name: main", "name: pytorch")
-    [planned] = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=text).jobs
-    assert planned.verdict == "admitted"
-    assert "webhook of the training operator" in planned.errors[0]
+    plan = plan_files(tmp_path, monkeypatch, queues=QUEUES, job=text)
+    [planned] = plan.jobs
+    assert (planned.verdict, planned.refused_by) == ("admitted", "the webhook of the training operator")
+    assert planned.refused_by in planned.errors[0]
+    assert (planned.usage, plan.quotas) == ({}, ())
+    shown = plan_text.render(plan)
+    assert "1 job: 1 refused;" in shown
+    assert "the webhook of the training operator refuses the job; Kueue alone: admitted" in shown
+    assert "❌ refused" in plan_markdown.render(plan)
+    schema = jsonschema.Draft202012Validator(build_schema("Plan", DEFAULT_VERSION))
+    document = plan_json.build_document(plan)
+    schema.validate(document)
+    assert document["jobs"][0]["refusedBy"] == planned.refused_by
+    assert podplan("plan", "--exit-code").code == 1
+
+
+LARGE = JOB.replace("cpu: 4", "cpu: 8")
+CHECK = """\
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: budget}
+spec: {controllerName: example.com/budget}
+status: {conditions: [{type: Active, status: "True"}]}
+"""
+# queues, job, and whether the pending job never fits
+PENDING = {
+    "too large": (QUEUES, LARGE, True),
+    "not covered": (QUEUES, JOB.replace("cpu: 4", "memory: 4Gi"), True),
+    "a cohort that git has only a part of": (
+        QUEUES.replace("namespaceSelector: {}", "namespaceSelector: {}\n  cohortName: pool"), LARGE, False
+    ),
+    "a check": (
+        QUEUES.replace(
+            "namespaceSelector: {}",
+            "namespaceSelector: {}\n  admissionChecksStrategy: {admissionChecks: [{name: budget}]}",
+        ) + CHECK,
+        JOB, False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PENDING)
+def test_a_pending_job_waits_or_never_fits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues, text, never = PENDING[name]
+    plan = plan_files(tmp_path, monkeypatch, queues=queues, job=text)
+    [job] = plan.jobs
+    assert (job.verdict, job.never_fits) == ("pending", never), job.message
+    assert plan_json.build_document(plan)["jobs"][0]["neverFits"] is never
+    shown = plan_text.render(plan)
+    assert ("1 pending (1 never admitted)" in shown, "never admitted: " in shown) == (never, never)
 
 
 def test_an_object_that_kueue_refuses_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

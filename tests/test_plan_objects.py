@@ -38,7 +38,7 @@ spec:
     headGroupSpec: {{template: {{spec: {POD_SPEC}}}}}
     workerGroupSpecs: [{{groupName: gpu, replicas: 1, template: {{spec: {POD_SPEC}}}}}]
 """
-SPARK = SERVICE.replace("ray.io/v1", "sparkoperator.k8s.io/v1beta2").replace("RayService", "SparkApplication")
+UNKNOWN = SERVICE.replace("ray.io/v1", "flink.example.com/v1").replace("RayService", "FlinkDeployment")
 POD = f"""\
 apiVersion: v1
 kind: Pod
@@ -70,7 +70,7 @@ ROWS = {
         LEADER.replace("size: 2", "size: 3"), QUEUES, "pending", 6, 2, [("leader", 1), ("worker", 2)]
     ),
     "a RayService": (SERVICE, QUEUES, "admitted", 2, 1, [("head", 1), ("gpu", 1)]),
-    "a kind that is not known": (SPARK, QUEUES, "unknown", 0, 1, []),
+    "a kind that is not known": (UNKNOWN, QUEUES, "unknown", 0, 1, []),
     "an object without Pods": (
         f"{{apiVersion: v1, kind: Service, metadata: {{labels: {{'{LABEL}': queue}}}}, spec: {{}}}}",
         QUEUES, "", 0, 0, [],

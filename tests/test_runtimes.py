@@ -82,6 +82,17 @@ def test_excluded_folders_of_the_configuration_are_read(folder: Path) -> None:
     assert find_rules("CR901", "CR902") == []
 
 
+def test_a_path_does_not_go_up_and_down_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "podplan.toml").write_text(CONFIG)
+    (folder / "platform" / "b" / "own.yaml").write_text(RUNTIME.replace("name: torch}", "name: own}"))
+    monkeypatch.chdir(folder / "platform")
+    image = "pod/bert-node-0-0:spec.containers.image"
+    assert "  from a/torch.yaml:14:" in podplan("why", "../jobs/bert.yaml", image).out
+    job = TRAIN_JOB.replace("{name: torch}", "{name: own}")
+    (folder / "jobs" / "bert.yaml").write_text(job)
+    assert "  from b/own.yaml:14:" in podplan("why", "../jobs/bert.yaml", image).out
+
+
 def test_runtimes_elsewhere_in_the_repository_count_too(folder: Path) -> None:
     (folder / "podplan.toml").write_text(CONFIG)
     (folder / "platform/a/torch.yaml").unlink()

@@ -8,9 +8,9 @@ import jsonschema_rs
 import pytest
 
 from podplan.core.findings import Diagnostic, to_json_pointer
-from podplan.kubernetes import validate_pod_template
+from podplan.kubernetes import DEFAULT_VERSION, validate_pod_template
 from podplan.report.field_page import explain_topic
-from podplan.schema import validate_against
+from podplan.schema import validate_against, validate_cr
 from podplan.schema.errors import collect_errors
 from podplan.schema.messages import MAX_REPORTED, build_diagnostics
 from podplan.schema.profile_words import PROFILE_FIELDS_BY_WORD
@@ -213,3 +213,30 @@ def test_each_word_leads_to_a_field_of_a_profile() -> None:
     }
     reported = validate_pod_template({"spec": {"containers": [], **dict.fromkeys(pod, 1)}}, "1.36")
     assert not [one for one in reported if one.rule == "SCHEMA001"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "section"),
+    [
+        ("TFJob", "cleanPodPolicy", "runPolicy"),
+        ("TFJob", "nproc", ""),
+        ("PyTorchTrainingJob", "procPerNode", "torchrunConfig"),
+        ("PyTorchTrainingJob", "priority", "scheduler.t9kScheduler"),
+    ],
+)
+def test_a_field_in_the_wrong_section(kind: str, field: str, section: str) -> None:
+    api_version = "kubeflow.org/v1" if kind == "TFJob" else "batch.tensorstack.dev/v1beta1"
+    data = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": {field: "2"}}
+    diagnostics = validate_cr(data, DEFAULT_VERSION).diagnostics
+    [found] = [one for one in diagnostics if one.path == ("spec", field)]
+    belongs = f"; it belongs in {section}" if section else ""
+    assert found.message == f'unknown field "{field}"{belongs}'
+    assert found.help == f"write it as {section}.{field}" or not section
+
+
+def test_a_field_of_several_sections_belongs_in_none() -> None:
+    section = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    spec = {"type": "object", "additionalProperties": False, "properties": {"a": section, "b": section}}
+    schema: dict[str, Any] = {"type": "object", "properties": {"spec": spec}}
+    errors = collect_errors(jsonschema_rs.Draft202012Validator(schema), schema, {"spec": {"size": 1}})
+    assert [one.message for one in build_diagnostics(errors, schema, "")] == ['unknown field "size"']

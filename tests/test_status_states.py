@@ -337,6 +337,11 @@ def test_a_dump_with_the_job_and_its_pods() -> None:
     Path("dump.json").write_text(_kubectl_list(cr, other, _pod("bert-worker-2", **OWNED)))
     assert podplan("status", "--from", "dump.json").code == 2
     assert podplan("status", "--from", "dump.json", "--job", "bert").code == 0
+    other["metadata"]["ownerReferences"] = [{"kind": "PyTorchTrainingJob", "name": "bert", "uid": "u"}]
+    Path("dump.json").write_text(_kubectl_list(other, cr, _pod("bert-worker-2", **OWNED)))
+    assert podplan("status", "--from", "dump.json").out.startswith("PyTorchTrainingJob/bert is Pending: ")
+    Path("dump.json").write_text(_kubectl_list(other, _pod("notebook")))
+    assert podplan("status", "--from", "dump.json").out.startswith("PyTorchTrainingJob/gpt is Running: ")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,21 @@ def test_infos_are_counted_and_listed_on_request(top: Path) -> None:
     assert lines(top, "-v")[-1] == SUMMARY
 
 
+def test_many_kinds_that_are_not_checked_are_one_number(top: Path) -> None:
+    kinds = "".join(
+        f"---\napiVersion: example.com/v1\nkind: Kind{number}\nmetadata: {{name: a}}\n" for number in range(6)
+    )
+    write(top, {"others.yaml": kinds * 2, "one.yaml": "apiVersion: other.io/v1\nkind: One\n"})
+    folded = "not checked: 13 × object of 7 other kinds (-v lists them), 13 × rules"
+    assert folded in lines(top)[-1]
+    assert "2 × Kind3 (example.com/v1), 2 × Kind4" in lines(top, "-v")[-1]
+    assert (
+        "not checked: 13 × object of 7 other kinds, " in podplan("check", "--format", "markdown", cwd=top).out
+    )
+    found = json.loads(podplan("check", "--format", "json", cwd=top).out)
+    assert found["summary"]["notChecked"]["Kind3 (example.com/v1)"] == 2
+
+
 def test_what_makes_the_run_fail_is_listed(top: Path) -> None:
     assert severities(top, "--fail-on", "info") == ["info", *["warning"] * 2, "info"]
 

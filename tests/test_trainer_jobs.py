@@ -77,6 +77,11 @@ def test_a_clean_job_gives_no_finding(name: str) -> None:
     assert check(CLEAN[name], {}) == []
 
 
+def test_the_files_of_clean_jobs_are_clean_yaml() -> None:
+    for path in sorted((FIXTURES / "clean").glob("*.yaml")):
+        assert not parse_yaml(path.read_bytes(), path.name).diagnostics
+
+
 def test_the_jobs_are_of_all_kinds() -> None:
     kinds = {"TrainJob", "JobSet", "Job"}
     assert {job["kind"] for job in CLEAN.values()} == kinds

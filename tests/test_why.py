@@ -221,6 +221,18 @@ def test_one_instance_of_a_matrix(folder: Path) -> None:
     assert no_matrix.err.endswith("there are none, since it has no matrix\n")
 
 
+def test_an_instance_names_its_environment(folder: Path) -> None:
+    (folder / "job.yaml").write_text(TORCHRUN + MATRIX + "  environments: {dev: {}, prod: {replicas: 3}}\n")
+    one = why(folder, "-i", "prod/seed-2", "job.yaml", "metadata.name")
+    assert one == why(folder, "-e", "prod", "-i", "seed-2", "job.yaml", "metadata.name")
+    assert '"bert-seed-2"' in one
+    unknown = podplan("why", "-i", "prod/seed-9", "job.yaml", "RANK", cwd=folder)
+    assert unknown.err.endswith("there are prod/seed-1, prod/seed-2, prod/seed-3\n")
+    no_environment = podplan("why", "-i", "test/seed-1", "job.yaml", "RANK", cwd=folder)
+    assert (no_environment.code, no_environment.out) == (2, "")
+    assert "it has dev, prod" in no_environment.err
+
+
 def test_a_variable_that_nobody_sets(folder: Path) -> None:
     run = podplan("why", "job.yaml", "RNAK", cwd=folder)
     assert run.code == 2
@@ -365,6 +377,16 @@ spec:
               command: [torchrun, --nproc_per_node=4, train.py]
               resources: {limits: {nvidia.com/gpu: 8}}
 """
+
+
+def test_a_pod_is_traced_through_its_own_job(folder: Path) -> None:
+    (folder / "set.yaml").write_text(JOB_SET)
+    key = "pod/vit-node-1-0:metadata.labels[jobset.sigs.k8s.io/job-key]"
+    first, *steps = json.loads(why(folder, "--format", "json", "set.yaml", key))["steps"]
+    assert (steps[0]["document"], steps[0]["value"]) == ("Job/vit-node-1", first["value"])
+    assert "from Job/vit-node-1 " in why(folder, "set.yaml", "pod/vit-node-1-1:spec.subdomain")
+    assert "from Job/vit-node-0 " in why(folder, "set.yaml", "pod/vit-node-0-1:spec.subdomain")
+    assert "from Job/vit-node-{0..1} " in why(folder, "set.yaml", "JOB_COMPLETION_INDEX")
 
 
 def test_names_as_findings_and_kubectl_print_them(folder: Path) -> None:

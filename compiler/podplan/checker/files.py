@@ -53,6 +53,10 @@ from podplan.workspace.kustomizations import KUSTOMIZE_PATCH
 from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
 
+# What follows a kind with Pod templates that is not checked.
+MAPPING_HINT = (
+    "; a WorkloadMapping of six lines makes podplan check its Pods: podplan explain WorkloadMapping"
+)
 # Spark completes the Pods in such files.
 _POD_TEMPLATE_FILE = compile_lazily(r"(?i)pod[-_]?template[^/]*\.ya?ml\Z")
 _EXPONENT_NUMBER = compile_lazily(
@@ -187,8 +191,7 @@ def _describe_unknown_kind(item: ClassifiedDocument, run: CheckRun) -> str:
     kind = find_declarable_kind(item)
     if kind is None or not has_pod_template(item.doc.data) or run.reader.is_template_kind(item.doc, kind):
         return item.reason
-    hint = "a WorkloadMapping of six lines makes podplan check its Pods: podplan explain WorkloadMapping"
-    return f"{kind.kind} ({kind.api_version}; {hint})"
+    return f"{kind.kind} ({kind.api_version}{MAPPING_HINT})"
 
 
 def _is_read(item: ClassifiedDocument, run: CheckRun) -> bool:

@@ -16,8 +16,9 @@ from podplan.core.builtin_rules import (
     LARGE_CRD_RULE,
     QUEUE_OBJECT_RULE,
     QUOTA_KEY_RULE,
+    Rule,
 )
-from podplan.core.findings import Diagnostic, Finding, value_at
+from podplan.core.findings import Diagnostic, Finding, Severity, value_at
 from podplan.core.provenance import DocumentPath, TracedDocument, trace_to_source
 from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
@@ -47,6 +48,8 @@ INCOMPLETE_CR = "lowered objects: another tool completes the CR"
 # API groups of PodGroups that podplan has no schema of.
 POD_GROUP_PREFIXES = ("scheduling.volcano.sh/", "scheduling.x-k8s.io/")
 _QUEUED = "kueue"  # the trait that rules about queues ask for
+# Rules by which the API server refuses Pods, whoever creates them.
+_NAMESPACE_RULES, _POD_SECURITY = ("SCHED090", "SCHED091"), "SEC"
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
 CRD = "CustomResourceDefinition"
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
@@ -241,17 +244,19 @@ def check_queued_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding
     """Return what the rules about queues report of an object that Kueue queues and that is no training
     job."""
     doc = item.doc
-    if doc.source is None or "kueue" not in doc.source.text:
+    source = trace_to_source(doc, ())[-1].doc.source
+    if source is None or "kueue" not in source.text:
         return []
-    from podplan.cluster.queued_objects import find_queued_object
+    from podplan.cluster.queued_objects import find_queued_object, lower_queued_pods
 
     queued = find_queued_object(doc)
     if queued is None or queued.job is None:
         return []
     integration = queued.job.integration
     kind_spec = KindSpec("", "", traits=frozenset((_QUEUED,)), load_queue_integration=lambda: integration)
+    cr = queued.job.place.doc
     job = LoweredJob(
-        doc,
+        cr,
         (),
         kubernetes_version=run.settings.kubernetes_version,
         gitops_tool=run.settings.gitops_tool,
@@ -259,10 +264,25 @@ def check_queued_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding
         cluster=run.reader.find_cluster(doc.name, run.settings.cluster_paths),
     )
     policies = run.suppression_tracker.resolve_rules(doc.name).policies
-    diagnostics = apply_policies(tuple(one for one in policies if _QUEUED in one.scope.needs), job)
+    diagnostics = list(apply_policies(tuple(one for one in policies if _QUEUED in one.scope.needs), job))
+    with_pods = job._replace(groups=tuple(lower_queued_pods(queued)))
+    level = find_enforced_level(with_pods)
+    policies = run.suppression_tracker.resolve_rules(doc.name, level).policies
+    of_pods = tuple(
+        one
+        for one in policies
+        if one.rule.code in _NAMESPACE_RULES
+        or (level and _is_of_pod_security(one.rule) and doc.data.get("kind") != "Pod")
+    )
+    diagnostics += apply_policies(of_pods, with_pods)
     findings = aggregate_findings(diagnostics, make_redactor_getter([doc]), identify_object(doc.data))
     written = [one for one in findings if not is_about_placeholder(one, doc)]
     return run.suppression_tracker.apply_annotations(doc.name, [doc], written)
+
+
+def _is_of_pod_security(rule: Rule) -> bool:
+    """Whether a rule is a control of the Pod Security Standard that a namespace enforces."""
+    return rule.code.startswith(_POD_SECURITY) and rule.severity is Severity.ERROR
 
 
 def check_cluster_object(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:

@@ -8,13 +8,20 @@ from podplan.core.findings import Diagnostic, Finding, Location
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.lint.location import find_source_location
-from podplan.workspace.templates import find_placeholders, find_workflow_placeholders, iter_placeholders
+from podplan.workspace.templates import (
+    find_placeholders,
+    find_workflow_placeholders,
+    is_variable_name,
+    iter_placeholders,
+)
 from podplan.yaml.positions import LINE_BREAK
 
 # What is counted as not checked.
 PLACEHOLDERS = "document with placeholders: what depends on them"
 # Rules about the form of a value, where $(model-name) is no reference to a variable of Kubernetes.
 _VALUE_RULES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})
+# Rules about numbers, names and references of images, where no name of a variable is right.
+_VARIABLE_RULES = frozenset({"SCHEMA002", "SCHEMA006", "IMG001", "IMG002", "IMG003", "IMG004", "IMG005"})
 _PARAMETER = compile_lazily(r"\$\([A-Za-z]\w*[-.][^()\n]*\)")
 # $NAME in these is meant for a shell, and often a mistake.
 SHELL_FIELDS = frozenset(
@@ -69,7 +76,11 @@ def _is_placeholder(text: str, rule: str, location: Location) -> bool:
     """Whether another tool fills in a part of the text at a location."""
     if not SHELL_FIELDS.isdisjoint(location.path):
         return bool(find_workflow_placeholders(text))
-    return bool(find_placeholders(text)) or (rule in _VALUE_RULES and _PARAMETER.search(text) is not None)
+    return (
+        bool(find_placeholders(text))
+        or (rule in _VALUE_RULES and _PARAMETER.search(text) is not None)
+        or (rule in _VARIABLE_RULES and is_variable_name(text))
+    )
 
 
 def _read_line_part(text: str, location: Location) -> str:

@@ -142,6 +142,10 @@ def run_check(
             run_settings.jobs,
             changed_files,
         )
+    if not result.summary.files and changed_files is None:
+        from podplan.cli.output import print_message
+
+        print_message(f"no YAML file in {', '.join(paths)}, so nothing is checked")
     return _without_used_configs(result, run_settings)
 
 

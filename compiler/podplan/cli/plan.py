@@ -40,9 +40,12 @@ WAITING_VERDICTS = ("pending", "inadmissible", "rejected")
     default="",
     help="Show what changes since the merge base of HEAD and REF.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="List each of many jobs that are alike.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if a job waits or is refused.")
 @input_options
-def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **flags: Any) -> int:
+def command(
+    paths: Sequence[str], format_: str, base: str, verbose: bool, exit_code: bool, **flags: Any
+) -> int:
     """Show which jobs the queues in the repository admit, without a cluster.
 
     Reads the objects of Kueue below the root of the first PATH: ClusterQueues, LocalQueues, Cohorts,
@@ -60,8 +63,12 @@ def command(paths: Sequence[str], format_: str, base: str, exit_code: bool, **fl
     if not result.jobs and not result.removed:
         print_message("no JobProfile and no training job here, so nothing to plan")
         return code or NO_INPUT
-    write_stdout(import_module(f"podplan.report.plan_{format_}").render(result))
-    waits = any(job.verdict in WAITING_VERDICTS and (job.change or not result.base) for job in result.jobs)
+    render = import_module(f"podplan.report.plan_{format_}").render
+    write_stdout(render(result, lists_jobs=verbose) if format_ == "text" else render(result))
+    waits = any(
+        (job.verdict in WAITING_VERDICTS or job.refused_by) and (job.change or not result.base)
+        for job in result.jobs
+    )
     return FINDINGS if exit_code and waits else code
 
 

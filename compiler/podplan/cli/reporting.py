@@ -162,7 +162,7 @@ def parse_report_flags(
     files = tuple(_parse_output(text) for text in outputs)
     minimum = Severity[min_severity.upper()] if min_severity else Severity.INFO
     shown = Severity.INFO if verbose else Severity[show.upper()] if show else Severity.WARNING
-    style = select_style(color, os.environ)._replace(has_summary=not quiet)
+    style = select_style(color, os.environ)._replace(has_summary=not quiet, lists_kinds=verbose)
     return ReportTargets(
         "statistics" if statistics else format_, files, style, ListedSeverities(shown, minimum)
     )

@@ -15,6 +15,7 @@ from podplan.cli.plan_loader import load_job_plans
 from podplan.cli.shell_completion import complete_files
 from podplan.core.errors import UsageError
 from podplan.core.typing import Any
+from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.pipeline import JobPlan, PipelineSettings, is_job
 from podplan.workspace.file_loader import load_files, read_standard_input
 from podplan.workspace.files import require_inside_repository
@@ -143,31 +144,34 @@ def command(
 
 
 class _Choice:
-    """Keeps the only plan of a job among all plans."""
+    """Keeps the only plan of a job among all plans; a job that an object owns counts if all are owned."""
 
     def __init__(self) -> None:
-        self._names: list[str] = []
-        self._plan: JobPlan | None = None
+        self._names: dict[bool, list[str]] = {False: [], True: []}
+        self._plans: dict[bool, JobPlan] = {}
 
     def add(self, plan: JobPlan, _: PipelineSettings) -> None:
         """Add a plan that has the CR of a job."""
         if is_job(plan):
-            self._names.append(get_job_name(plan))
-            self._plan = self._plan or plan
+            assert plan.cr is not None
+            is_owned = bool([*get_entries(get_mapping(plan.cr.data, "metadata"), "ownerReferences")])
+            self._names[is_owned].append(get_job_name(plan))
+            self._plans.setdefault(is_owned, plan)
 
     @property
     def has_jobs(self) -> bool:
-        return bool(self._names)
+        return bool(self._plans)
 
     def one(self, file: str) -> JobPlan:
         """Return the plan. Raises UsageError: if there are several."""
-        names = self._names
-        if self._plan is None or len(names) > 1:
+        is_owned = False not in self._plans
+        names = self._names[is_owned]
+        if len(names) > 1:
             listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
             raise UsageError(
                 f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
             )
-        return self._plan
+        return self._plans[is_owned]
 
 
 def _read_states(path: str) -> SourceFile:

@@ -54,6 +54,9 @@ def command(file: str, path: str, instance: str, job: str, format_: str, **flags
             merger.add(answer, plan.variant_id or "")
 
     selection = JobSelection(job)
+    environment = instance.rpartition("/")[0]
+    if environment and not flags["environments"]:
+        flags["environments"] = (environment,)
     loaded = load_job_plans(
         [file], frozenset({"profile", "cr"}), add, selection=selection, **{**flags, "fail_on": "never"}
     )

@@ -13,12 +13,20 @@ from podplan.cluster.assignment import PodSetDemand, assign_flavors
 from podplan.cluster.cohorts import QuotaTree
 from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
 from podplan.cluster.kinds import KUEUE_GROUP
-from podplan.cluster.model import DEFAULT_QUEUE, QUEUE_LABEL, Cluster, ClusterQueue, LocalQueue
+from podplan.cluster.model import (
+    DEFAULT_QUEUE,
+    QUEUE_LABEL,
+    Cluster,
+    ClusterQueue,
+    KueueConfiguration,
+    LocalQueue,
+)
 from podplan.cluster.requests import compute_pod_resources, count_requests, explain_refusal
 from podplan.cluster.topology import read_topology_request
 from podplan.core.provenance import Cursor
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.spec import KindSpec, PodSet, QueueIntegration, References
+from podplan.kubernetes.accessors import get_mapping
 from podplan.kubernetes.label_selectors import NAMESPACE_NAME_LABEL, matches_selector
 
 if TYPE_CHECKING:
@@ -49,6 +57,8 @@ MAX_POD_SETS = 18
 # Namespaces of the system, which Kueue leaves alone, and classes that every cluster has.
 _SYSTEM_NAMESPACES = ("kube-system", "kueue-system")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+# Frameworks of which an installation as it ships has not even the feature.
+_ALPHA_FRAMEWORKS = ("sparkoperator.k8s.io/sparkapplication",)
 
 
 class QueuedJob(NamedTuple):
@@ -108,9 +118,24 @@ def build_queued_job(
     if needed <= references.keys():
         pod_sets = integration.list_pod_sets(cr, references, options)
     priority = cr.get(*spec.priority_path) if spec.priority_path else cr.get("")
+    return QueuedJob(cr, name_framework(cr, integration), integration, pod_sets, priority)
+
+
+def name_framework(cr: Cursor, integration: QueueIntegration) -> str:
+    """Return the name of a kind in the configuration of Kueue."""
     group = str(cr.get("apiVersion").value).rpartition("/")[0]
-    framework = integration.framework or f"{group}/{str(cr.get('kind').value).lower()}"
-    return QueuedJob(cr, framework, integration, pod_sets, priority)
+    return integration.framework or f"{group}/{str(cr.get('kind').value).lower()}"
+
+
+def explain_framework_off(framework: str, configuration: KueueConfiguration) -> str:
+    """Return why Kueue ignores jobs of a framework, "" if it does not."""
+    if configuration.frameworks is not None:
+        is_on = framework in configuration.frameworks
+        return "" if is_on else f"integrations.frameworks does not have {framework}, so Kueue ignores it"
+    if framework in _ALPHA_FRAMEWORKS:
+        message = f"{framework} is an alpha feature of Kueue that is off by default"
+        return f"{message}, and no configuration in git lists it"
+    return ""
 
 
 def find_namespace(job: Cursor) -> str:
@@ -206,7 +231,7 @@ def _iter_own_refusals(job: QueuedJob) -> list[tuple[Any, str]]:
 
 
 def _build_demand(pod_set: PodSet, namespace: str, cluster: Cluster) -> PodSetDemand:
-    pod_spec = pod_set.template.get("spec").value_or({})
+    pod_spec = get_mapping(pod_set.template.value, "spec")
     resources = compute_pod_resources(pod_spec, namespace, cluster)
     return PodSetDemand(
         pod_set.name,
@@ -224,9 +249,10 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     label = find_queue_label(job)
     if configuration.doubt:
         return Verdict("unknown", configuration.doubt, place=configuration.place)
-    if configuration.frameworks is not None and job.framework not in configuration.frameworks:
-        message = f"integrations.frameworks does not have {job.framework}, so Kueue ignores the job"
-        return Verdict("ignored", message, place=label if label.exists else None, cause="kind-off")
+    if off := explain_framework_off(job.framework, configuration):
+        if configuration.frameworks is None:
+            return Verdict("ignored", off)
+        return Verdict("ignored", off, place=label if label.exists else None, cause="kind-off")
     if job.integration.is_left_alone is not None and job.integration.is_left_alone(job.place):
         return Verdict("ignored", "Kueue does not queue a job that runs in an existing cluster")
     selector = configuration.namespace_selector
@@ -238,7 +264,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
     is_selected = selector is None or _selects(selector, namespace, cluster)
     if label.exists:
         if is_selected is False:
-            message = "managedJobsNamespaceSelector does not match the namespace: the job stays suspended"
+            message = "managedJobsNamespaceSelector does not match the namespace: it stays suspended"
             return Verdict(
                 "ignored", message, str(label.value), place=configuration.place, cause="namespace-off"
             )
@@ -247,7 +273,7 @@ def _find_queue(job: QueuedJob, cluster: Cluster) -> str | Verdict:
         return DEFAULT_QUEUE
     if configuration.manages_unlabelled and is_selected is not False:
         return ""
-    return Verdict("ignored", f"the job has no label {QUEUE_LABEL}", cause="no-queue")
+    return Verdict("ignored", f"it has no label {QUEUE_LABEL}", cause="no-queue")
 
 
 def _check_priority(job: QueuedJob, cluster: Cluster) -> Verdict | None:
@@ -301,7 +327,7 @@ def _decide(
         if not cluster.has_queues:
             return Verdict("unknown", "git holds no queues", place=place)
         if not namespace and any(name == queue_name for _, name in cluster.local_queues):
-            message = f"several namespaces have a LocalQueue {queue_name}, and the job states no namespace"
+            message = f"several namespaces have a LocalQueue {queue_name}, and no namespace is stated"
             return Verdict("unknown", message, place=place)
         message = f"LocalQueue {queue_name} doesn't exist"
         return Verdict("inadmissible", message, place=place, cause="no-local-queue")
@@ -414,7 +440,7 @@ def _schedule(
         )
     ranges = cluster.limit_ranges.get(namespace, ())
     for index, pod_set in enumerate(job.pod_sets or ()):
-        resources = compute_pod_resources(pod_set.template.get("spec").value_or({}), namespace, cluster)
+        resources = compute_pod_resources(get_mapping(pod_set.template.value, "spec"), namespace, cluster)
         refusal = explain_refusal(resources, ranges, index)
         if refusal:
             return answer._replace(

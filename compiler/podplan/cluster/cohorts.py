@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from podplan.cluster.model import Cluster, ResourceGroup, ResourceQuota
+from podplan.cluster.model import Cluster, ClusterQueue, ResourceGroup, ResourceQuota
 from podplan.core.typing import NamedTuple
 
 _NO_QUOTAS: dict[tuple[str, str], ResourceQuota] = {}
@@ -211,3 +211,10 @@ def _index_quotas(groups: Iterable[ResourceGroup]) -> dict[tuple[str, str], Reso
         for flavor in group.flavors
         for resource, quota in flavor.quotas.items()
     }
+
+
+def has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
+    """Whether git appears to have the whole cohort of a queue: another member, or the object."""
+    if not queue.cohort or queue.cohort in cluster.cohorts:
+        return True
+    return any(one.cohort == queue.cohort and one is not queue for one in cluster.cluster_queues.values())

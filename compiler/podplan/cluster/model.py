@@ -183,6 +183,7 @@ class Cluster(NamedTuple):
     limit_ranges: Mapping[str, Sequence[LimitRange]] = {}
     namespace_quotas: Mapping[str, Sequence[NamespaceQuota]] = {}
     overheads: Mapping[str, Mapping[str, int]] = {}
+    runtime_class_places: Mapping[str, Cursor] = {}
     nodes: Sequence[Node] = ()
     workloads: Mapping[tuple[str, str], Cursor] = {}
     volcano_queues: Mapping[str, VolcanoQueue] = {}

@@ -6,13 +6,17 @@ Source: docs/evidence/kueue.md#other-objects.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from podplan.cluster.admission import QueuedJob
+from podplan.cluster import app_wrappers, spark_applications
+from podplan.cluster.admission import QueuedJob, find_queue_label
 from podplan.cluster.kinds import KUEUE_GROUP
 from podplan.cluster.model import QUEUE_LABEL
-from podplan.core.provenance import Cursor, TracedDocument, root_cursor
+from podplan.core.findings import Path
+from podplan.core.provenance import Cursor, TracedDocument, attribute_to, build_traced_document, root_cursor
+from podplan.core.replica_groups import LoweringOptions, ReplicaGroup, build_group
 from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.batch.job import queueing
 from podplan.kinds.spec import PodSet, QueueIntegration
 from podplan.kinds.workload_mapping.ray import iter_cluster_refusals, list_cluster_pod_sets
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
@@ -24,9 +28,18 @@ FAST_ADMISSION = f"{KUEUE_GROUP}/pod-group-fast-admission"
 DEPLOYMENT, STATEFUL_SET = "apps/Deployment", "apps/StatefulSet"
 LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/LeaderWorkerSet"
 RAY_SERVICE = "ray.io/RayService"
+APP_WRAPPER = "workload.codeflare.dev/AppWrapper"
+SPARK_APPLICATION = "sparkoperator.k8s.io/SparkApplication"
+CRON_JOB = "batch/CronJob"
 _SPARK = "sparkoperator.k8s.io"  # the other groups of this domain that Kueue knows have templates
+_JOB_FRAMEWORK = "batch/job"
+KUEUE_WORD = "kueue"
+_NO_COUNT = "the number of replicas is not known"
 # Kinds that Kueue queues, some of them without a label.
-KINDS = ("Pod", "Deployment", "StatefulSet", "LeaderWorkerSet", "RayService")
+KINDS = (
+    *("Pod", "Deployment", "StatefulSet", "LeaderWorkerSet", "RayService"),
+    *("AppWrapper", "SparkApplication", "CronJob"),
+)
 _SHAPE = (
     *("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority"),
     *("topologySpreadConstraints", "overhead", "resourceClaims", "resources"),
@@ -38,7 +51,8 @@ class QueuedObject(NamedTuple):
 
     ``workload_count`` is the number of its equal Workloads, each of which is decided by itself. ``job`` is
     None, with the ``reason``, if it is not known how the object is queued. ``refusal`` is why Kueue makes no
-    Workload, and ``is_refused`` if the webhook already refuses the object.
+    Workload, and ``is_refused`` if a webhook already refuses the object, at ``refused_place``.
+    ``without_queue`` is why a job has no queue although the object names one.
     """
 
     document: TracedDocument
@@ -48,6 +62,8 @@ class QueuedObject(NamedTuple):
     reason: str = ""
     refusal: str = ""
     is_refused: bool = False
+    refused_place: Cursor | None = None
+    without_queue: str = ""
 
 
 def iter_queued_objects(documents: Iterable[TracedDocument]) -> Iterator[QueuedObject]:
@@ -73,20 +89,61 @@ def iter_queued_objects(documents: Iterable[TracedDocument]) -> Iterator[QueuedO
 
 
 def find_queued_object(document: TracedDocument) -> QueuedObject | None:
-    """Return an object that has the label of a queue itself and is a job of its own; None for any other, such
-    as a Pod of a group."""
-    if QUEUE_LABEL not in get_mapping(get_mapping(document.data, "metadata"), "labels"):
+    """Return an object that mentions a queue itself, or is a CronJob that does, and that is a job of its own;
+    None for any other, such as a Pod of a group, or a controller that labels its Pods."""
+    identity = _identify(document.data)
+    if not _mentions_kueue(document.data, is_cron_job=identity == CRON_JOB):
         return None
-    if _identify(document.data) == "/Pod" and _find_group_name(root_cursor(document)):
+    if identity == "/Pod" and _find_group_name(root_cursor(document)):
         return None
-    return _build_object(document)
+    queued = _build_object(document)
+    if queued is None or queued.job is None or queued.job.place.path:
+        return None
+    return queued
+
+
+def lower_queued_pods(queued: QueuedObject) -> Iterator[ReplicaGroup]:
+    """Yield the Pods of an object with their templates as written, where the Pods are these."""
+    job = queued.job
+    if job is None or job.framework == spark_applications.FRAMEWORK:
+        return  # the Pods of Spark have more than Kueue counts
+    for pod_set in job.pod_sets or ():
+        count = pod_set.size * queued.workload_count
+        template = root_cursor(pod_set.template.doc).get(*pod_set.template.path)
+        if not count or not isinstance(template.get("spec").value, dict):
+            continue
+        metadata = {
+            **{field: template.get("metadata", field) for field in ("labels", "annotations")},
+            "name": attribute_to(job.place, queued.name),
+            "namespace": job.place.get("metadata", "namespace"),
+        }
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")}
+        yield build_group(attribute_to(template, pod), pod_set.name, 0, count)
 
 
 def is_labelled(data: Any) -> bool:
     """Whether a document, or a template in it, has the label with a queue."""
+    return any(QUEUE_LABEL in get_mapping(one, "labels") for one in _iter_metadata(data))
+
+
+def _mentions_kueue(data: Any, *, is_cron_job: bool) -> bool:
+    """Whether an object has a label or an annotation of Kueue; that of a CronJob may be for its Jobs."""
+    holders = _iter_metadata(data) if is_cron_job else (get_mapping(data, "metadata"),)
+    return any(
+        KUEUE_WORD in str(key)
+        for holder in holders
+        for field in ("labels", "annotations")
+        for key in get_mapping(holder, field)
+    )
+
+
+def _iter_metadata(data: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the metadata of an object and of the templates in it."""
     spec = get_mapping(data, "spec")
-    holders = (data, get_mapping(spec, "template"), get_mapping(spec, "jobTemplate"))
-    return any(QUEUE_LABEL in get_mapping(get_mapping(one, "metadata"), "labels") for one in holders)
+    job_template = get_mapping(spec, "jobTemplate")
+    templates = spec, get_mapping(job_template, "spec")
+    holders = (data, job_template, *(get_mapping(one, "template") for one in templates))
+    yield from (get_mapping(one, "metadata") for one in holders)
 
 
 def _identify(data: Any) -> str:
@@ -95,32 +152,46 @@ def _identify(data: Any) -> str:
 
 
 def _build_object(document: TracedDocument) -> QueuedObject | None:
-    place, identity = root_cursor(document), _identify(document.data)
-    name, kind = get_text(get_mapping(document.data, "metadata"), "name"), get_text(document.data, "kind")
+    place = root_cursor(document)
+    build = _BUILDERS.get(_identify(document.data))
+    if build is not None:
+        return build(place)
+    if not is_labelled(document.data) or not _may_have_pods(document.data):
+        return None
+    kind = get_text(document.data, "kind")
+    return _leave_open(place, f"podplan does not know how {kind} is queued")
+
+
+def _build_pod(place: Cursor) -> QueuedObject:
+    return _queue(place, _build_job(place, "pod", [PodSet(MAIN, 1, place, place)]))
+
+
+def _build_ray_service(place: Cursor) -> QueuedObject:
+    cluster = place.get("spec", "rayClusterConfig")
+    job = _build_job(
+        place,
+        "ray.io/rayservice",
+        list_cluster_pod_sets(place, cluster),
+        lambda job: iter_cluster_refusals(job, cluster),
+    )
+    return _queue(place, job)
+
+
+def _build_leader_worker_set(place: Cursor) -> QueuedObject:
     spec = place.get("spec")
-    if identity == "/Pod":
-        return QueuedObject(document, name, _build_job(place, "pod", [PodSet(MAIN, 1, place, place)]))
-    if identity == RAY_SERVICE:
-        cluster = spec.get("rayClusterConfig")
-        pod_sets = list_cluster_pod_sets(place, cluster)
-        job = _build_job(place, "ray.io/rayservice", pod_sets)
-        integration = job.integration._replace(validate=lambda job: iter_cluster_refusals(job, cluster))
-        return QueuedObject(document, name, job._replace(integration=integration))
-    if identity not in (DEPLOYMENT, STATEFUL_SET, LEADER_WORKER_SET):
-        if not is_labelled(document.data) or not _may_have_pods(document.data):
-            return None
-        return QueuedObject(document, name, None, reason=f"podplan does not know how {kind} is queued")
-    counts = [spec.get("replicas")]
-    if identity == LEADER_WORKER_SET:
-        counts.append(spec.get("leaderWorkerTemplate", "size"))
-    if not all(one.value is None or _is_count(one.value) for one in counts):
-        return QueuedObject(document, name, None, reason="the number of replicas is not known")
-    replicas = int(counts[0].value_or(1))
-    if identity == LEADER_WORKER_SET:
-        pod_sets = _list_sets_of_leader(spec.get("leaderWorkerTemplate"))
-        job = _build_job(place, "leaderworkerset.x-k8s.io/leaderworkerset", pod_sets)
-        return QueuedObject(document, name, job, replicas)
-    template = spec.get("template")
+    template = spec.get("leaderWorkerTemplate")
+    if not _are_counts(spec.get("replicas"), template.get("size")):
+        return _leave_open(place, _NO_COUNT)
+    job = _build_job(place, "leaderworkerset.x-k8s.io/leaderworkerset", _list_sets_of_leader(template))
+    return _queue(place, job, int(spec.get("replicas").value_or(1)))
+
+
+def _build_controller(place: Cursor) -> QueuedObject:
+    """Return a Deployment or a StatefulSet."""
+    count, template = place.get("spec", "replicas"), place.get("spec", "template")
+    if not _are_counts(count):
+        return _leave_open(place, _NO_COUNT)
+    replicas = int(count.value_or(1))
     own_labels, labels = (
         get_mapping(get_mapping(one.value, "metadata"), "labels") for one in (place, template)
     )
@@ -129,12 +200,93 @@ def _build_object(document: TracedDocument) -> QueuedObject | None:
         namespace = {"namespace": place.get("metadata", "namespace").value}
         fields = {**template.value, "metadata": {**namespace, **template.value["metadata"]}}
         pod = Cursor(place.doc, template.path, fields)
-        return QueuedObject(document, name, _build_job(pod, "pod", [PodSet(MAIN, 1, pod, pod)]), replicas)
-    if identity == STATEFUL_SET:
-        pod_sets = [PodSet(MAIN, replicas, template, counts[0])] if replicas else []
-        return QueuedObject(document, name, _build_job(place, "statefulset", pod_sets), min(replicas, 1))
-    pod_sets = [PodSet(MAIN, 1, template, counts[0])]
-    return QueuedObject(document, name, _build_job(place, "deployment", pod_sets), replicas)
+        return _queue(place, _build_job(pod, "pod", [PodSet(MAIN, 1, pod, pod)]), replicas)
+    if place.get("kind").value == "StatefulSet":
+        pod_sets = [PodSet(MAIN, replicas, template, count)] if replicas else []
+        return _queue(place, _build_job(place, "statefulset", pod_sets), min(replicas, 1))
+    return _queue(place, _build_job(place, "deployment", [PodSet(MAIN, 1, template, count)]), replicas)
+
+
+def _build_app_wrapper(place: Cursor) -> QueuedObject:
+    components = place.get("spec", "components").entries()
+    if not is_labelled(place.value) and any(is_labelled(one.get("template").value) for one in components):
+        return _leave_open(place, "podplan does not know how components are queued by themselves")
+    wrapped = app_wrappers.find_wrapped_pods(place)
+    if wrapped.unknown:
+        return _leave_open(place, wrapped.unknown)
+    job = _build_job(place, app_wrappers.FRAMEWORK, wrapped.pod_sets, app_wrappers.iter_refusals)
+    queued = _queue(place, job)._replace(refusal=wrapped.no_workload)
+    if wrapped.refused is None:
+        return queued
+    path, reason = wrapped.refused
+    message = f"{reason}; the AppWrapper controller refuses it"
+    return queued._replace(refusal=message, is_refused=True, refused_place=_at(place, path))
+
+
+def _build_spark_application(place: Cursor) -> QueuedObject:
+    if not is_labelled(place.value) and spark_applications.labels_its_pods(place, QUEUE_LABEL):
+        return _leave_open(place, "podplan does not know what Spark requests for Pods in a queue")
+    if not _are_counts(place.get("spec", "executor", "instances")):
+        return _leave_open(place, _NO_COUNT)
+    pod_sets = spark_applications.list_pod_sets(place)
+    return _queue(
+        place,
+        _build_job(place, spark_applications.FRAMEWORK, pod_sets, spark_applications.iter_refusals),
+    )
+
+
+def _build_cron_job(place: Cursor) -> QueuedObject | None:
+    """Return the Job that a CronJob creates, with the labels of ``jobTemplate``."""
+    template = place.get("spec", "jobTemplate")
+    if not isinstance(template.get("spec").value, dict):
+        return None
+    if not _are_counts(*(template.get("spec", field) for field in ("parallelism", "completions"))):
+        return _leave_open(place, _NO_COUNT)
+    metadata, own = template.get("metadata"), place.get("metadata")
+    tree = {
+        "apiVersion": place.get("apiVersion"),
+        "kind": attribute_to(template, "Job"),
+        "metadata": attribute_to(
+            metadata if metadata.exists else template,
+            {**metadata.fields(), "name": own.get("name"), "namespace": own.get("namespace")},
+        ),
+        "spec": template.get("spec"),
+    }
+    cr = root_cursor(build_traced_document(attribute_to(place, tree), place.doc.name))
+    pod_sets = queueing.list_pod_sets(cr, {}, LoweringOptions())
+    job = QueuedJob(cr, _JOB_FRAMEWORK, queueing.INTEGRATION, pod_sets, cr.get(""))
+    reason = ""
+    if own.get("labels", QUEUE_LABEL).exists and not find_queue_label(job).exists:
+        reason = (
+            f"no Job has the label of its CronJob: write {QUEUE_LABEL} into spec.jobTemplate.metadata.labels"
+        )
+    return _queue(place, job)._replace(without_queue=reason)
+
+
+_BUILDERS: dict[str, Callable[[Cursor], QueuedObject | None]] = {
+    "/Pod": _build_pod,
+    DEPLOYMENT: _build_controller,
+    STATEFUL_SET: _build_controller,
+    LEADER_WORKER_SET: _build_leader_worker_set,
+    RAY_SERVICE: _build_ray_service,
+    APP_WRAPPER: _build_app_wrapper,
+    SPARK_APPLICATION: _build_spark_application,
+    CRON_JOB: _build_cron_job,
+}
+
+
+def _queue(place: Cursor, job: QueuedJob, workload_count: int = 1) -> QueuedObject:
+    name = get_text(get_mapping(place.value, "metadata"), "name")
+    return QueuedObject(place.doc, name, job, workload_count)
+
+
+def _leave_open(place: Cursor, reason: str) -> QueuedObject:
+    name = get_text(get_mapping(place.value, "metadata"), "name")
+    return QueuedObject(place.doc, name, None, reason=reason)
+
+
+def _at(place: Cursor, path: Path) -> Cursor:
+    return place.get(*path[len(place.path) :])
 
 
 def _may_have_pods(data: Any) -> bool:
@@ -202,10 +354,22 @@ def _find_group_name(pod: Cursor) -> str:
     return next((str(one) for one in named if one), "")
 
 
-def _build_job(place: Cursor, framework: str, pod_sets: list[PodSet]) -> QueuedJob:
-    integration = QueueIntegration(lambda _job, _references, _options: pod_sets, framework=framework)
+def _build_job(
+    place: Cursor,
+    framework: str,
+    pod_sets: list[PodSet],
+    validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None,
+) -> QueuedJob:
+    integration = QueueIntegration(
+        lambda _job, _references, _options: pod_sets,
+        validate=validate,
+        framework=framework,
+        queues_pods=True,
+    )
     return QueuedJob(place, framework, integration, pod_sets, place.get(""))
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _are_counts(*places: Cursor) -> bool:
+    """Whether what is written is numbers of Pods."""
+    values = [one.value for one in places if one.exists]
+    return all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in values)

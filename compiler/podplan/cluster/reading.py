@@ -110,6 +110,7 @@ def read_cluster(documents: Iterable[TracedDocument]) -> Cluster:
             "RuntimeClass",
             lambda _, place: parse_quantities(place.get("overhead", "podFixed").value),
         ),
+        runtime_class_places=read("node.k8s.io", "RuntimeClass", lambda _, place: place),
         nodes=tuple(read("", "Node", _read_node).values()),
         workloads=by_kind.get((KUEUE_GROUP, "Workload"), {}),
         volcano_queues=read("scheduling.volcano.sh", "Queue", _read_volcano_queue),

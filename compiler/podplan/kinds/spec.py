@@ -80,6 +80,7 @@ class QueueIntegration(NamedTuple):
     of the Pod template to a job without labels. ``validate`` yields what the webhook of Kueue refuses in this
     kind only. ``is_left_alone`` says which jobs Kueue does not queue, whatever their labels are.
     ``framework`` is the name of the kind in the configuration of Kueue, if it is not its group and name.
+    ``queues_pods``: Kueue queues the Pods of a kind by themselves where their template names a queue.
     """
 
     list_pod_sets: Callable[[Cursor, References, LoweringOptions], list[PodSet]]
@@ -87,6 +88,7 @@ class QueueIntegration(NamedTuple):
     validate: Callable[[Cursor], Iterator[tuple[Path, str]]] | None = None
     is_left_alone: Callable[[Cursor], bool] | None = None
     framework: str = ""
+    queues_pods: bool = False
 
 
 class CleanUp(NamedTuple):

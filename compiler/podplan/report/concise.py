@@ -12,7 +12,9 @@ from podplan.report.users import format_users
 
 def render(result: CheckResult, style: Style = PLAIN) -> str:
     """Render a line for each finding, and the summary."""
-    summary = [format_summary(result, with_hints=True)] if style.has_summary else []
+    summary = (
+        [format_summary(result, with_hints=True, lists_kinds=style.lists_kinds)] if style.has_summary else []
+    )
     lines = [*(_format_finding_line(found, style) for found in result.findings), *summary]
     return "".join(f"{line}\n" for line in lines)
 

@@ -15,5 +15,5 @@ def render(result: CheckResult, style: Style = PLAIN) -> str:
 
         blocks = format_findings(result, style)
     if style.has_summary:
-        blocks.append(format_summary(result, with_hints=True))
+        blocks.append(format_summary(result, with_hints=True, lists_kinds=style.lists_kinds))
     return "\n\n".join(blocks) + "\n" if blocks else ""

@@ -8,6 +8,7 @@ import re
 from podplan.checker.check import CheckResult
 from podplan.core.findings import Finding, Severity
 from podplan.core.truncation import truncate
+from podplan.core.wording import format_count
 from podplan.report.priority import sort_by_severity
 from podplan.report.sanitization import escape_text
 from podplan.report.summary import format_summary
@@ -42,7 +43,7 @@ def render_selected(result: CheckResult, selected: list[Finding]) -> str:
     remaining -= len(text)
     other_noun = "finding is" if len(others) == 1 else "findings are"
     for collapsed, title in (
-        (infos, f"{len(infos)} infos"),
+        (infos, format_count(len(infos), "info")),
         (others, f"{len(others)} {other_noun} not of this change"),
     ):
         if collapsed:

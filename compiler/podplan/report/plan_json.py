@@ -36,6 +36,8 @@ def _build_job(job: PlannedJob, is_compared: bool) -> dict[str, Any]:
         "verdict": job.verdict,
         "message": job.message,
         "errors": list(job.errors),
+        **({"neverFits": job.never_fits} if job.verdict == "pending" else {}),
+        **({"refusedBy": job.refused_by} if job.refused_by else {}),
         **({"workloads": job.workloads} if job.workloads > 1 else {}),
         "pods": job.pods,
         "gpus": job.gpus,

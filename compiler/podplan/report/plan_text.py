@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podplan.report import plan_words as words
+from podplan.report.plan_groups import format_places, format_size, group_jobs, list_flavors, name_jobs
 from podplan.report.sanitization import escape_text, escape_workflow_commands
 from podplan.report.terminal_style import BLUE, PLAIN, RED, YELLOW, Style
 from podplan.tools.plan.model import Plan, PlannedJob
@@ -12,39 +15,45 @@ SIGNS = {
     "pending": "!",
     "inadmissible": "x",
     "rejected": "x",
+    words.REFUSED: "x",
     "ignored": "-",
     "unknown": "?",
 }
-_COLOURS = {"pending": YELLOW, "inadmissible": RED, "rejected": RED}
+_COLOURS = {"pending": YELLOW, "inadmissible": RED, "rejected": RED, words.REFUSED: RED}
 _INDENT = " " * 15
 
 
-def render(plan: Plan, style: Style = PLAIN) -> str:
-    """Render the totals, the jobs in the order of their files, and their total requests by queue."""
+def render(plan: Plan, style: Style = PLAIN, lists_jobs: bool = False) -> str:
+    """Render the totals, the jobs in the order of their files, and their total requests by queue.
+
+    Many jobs that are alike are one entry, unless it ``lists_jobs``.
+    """
     head = [f"plan    {words.format_totals(plan)}"]
     if plan.base:
         head.append(escape_text(f"change  {words.format_changes(plan)}"))
     parts = ["\n".join(head)]
     jobs = words.select_jobs(plan)
-    parts += ["\n".join(line for job in jobs for line in _render_job(job, style))] if jobs else []
+    entries = [[job] for job in jobs] if lists_jobs else group_jobs(jobs)
+    parts += ["\n".join(line for entry in entries for line in _render_entry(entry, style))] if jobs else []
     parts += _render_quotas(plan)
     return escape_workflow_commands("\n\n".join(parts)) + "\n"
 
 
-def _render_job(job: PlannedJob, style: Style) -> list[str]:
-    verdict = "removed" if job.change == "removed" else job.verdict
+def _render_entry(jobs: Sequence[PlannedJob], style: Style) -> list[str]:
+    job = jobs[0]
+    outcome = words.name_outcome(job)
+    verdict = "removed" if job.change == "removed" else outcome
     mark = f"{SIGNS.get(verdict, '-')} {verdict:13}"
     queue = words.format_queue(job)
     change = "" if verdict == "removed" else words.describe_change(job)
     head = escape_text(
-        words.name_job(job) + (f", queue {queue}" if queue else "") + (f" ({change})" if change else "")
+        name_jobs(jobs) + (f", queue {queue}" if queue else "") + (f" ({change})" if change else "")
     )
-    lines = [style.paint(mark, _COLOURS.get(job.verdict, BLUE)) + head]
-    details = [words.format_size(job), *words.list_flavors(job)]
-    if job.verdict != "admitted":
-        details.append(job.message or "")
+    lines = [style.paint(mark, _COLOURS.get(outcome, BLUE)) + head]
+    flavors = [] if job.refused_by else list_flavors(jobs)
+    details = [format_size(jobs), *flavors, words.explain(job)]
     details += [f"error: {message}" for message in job.errors if message != job.message]
-    details.append(words.format_places(job))
+    details.append(format_places(jobs, " (-v lists them)"))
     return lines + [_INDENT + escape_text(one) for one in details if one]
 
 

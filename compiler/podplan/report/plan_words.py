@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from podplan.cluster.amounts import format_amount
 from podplan.core.findings import Location
@@ -11,18 +12,38 @@ from podplan.report.hours import format_hours
 from podplan.tools.plan.model import Plan, PlannedJob, QuotaLine
 from podplan.workspace.files import relative_to_root
 
-VERDICTS = ("admitted", "pending", "inadmissible", "rejected", "ignored", "unknown")
+REFUSED = "refused"
+VERDICTS = ("admitted", "pending", "inadmissible", "rejected", REFUSED, "ignored", "unknown")
 
 
 def format_totals(plan: Plan) -> str:
-    """Return the totals: "3 jobs: 2 admitted, 1 pending; 17 Pods, 16 GPUs"."""
-    counts: Counter[str] = Counter(job.verdict for job in plan.jobs)
-    verdicts = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    """Return the totals: "3 jobs: 2 admitted, 1 pending (1 never admitted); 17 Pods, 16 GPUs"."""
+    counts: Counter[str] = Counter(map(name_outcome, plan.jobs))
+    never = sum(job.never_fits and not job.refused_by for job in plan.jobs)
+    notes = {"pending": f" ({never} never admitted)" if never else ""}
+    verdicts = ", ".join(f"{counts[name]} {name}{notes.get(name, '')}" for name in VERDICTS if counts[name])
     pods, gpus = sum(job.pods for job in plan.jobs), sum(job.gpus for job in plan.jobs)
     sizes = f"{format_count(pods, 'Pod')}, {format_count(gpus, 'GPU')}"
     text = f"{format_count(len(plan.jobs), 'job')}: {verdicts}; {sizes}"
     hours = sum(count_gpu_hours(job) or 0 for job in plan.jobs)
     return f"{text}, at most {format_hours(hours)} GPU-hours by deadlines" if hours else text
+
+
+def name_outcome(job: PlannedJob) -> str:
+    """Return the verdict of Kueue, or that the webhook or controller of the kind refuses the job."""
+    return REFUSED if job.refused_by else job.verdict
+
+
+def explain(job: PlannedJob) -> str:
+    """Return why a job is not admitted; of a refused job, who refuses it and what Kueue does."""
+    if job.refused_by:
+        kueue = f"Kueue alone: {job.verdict}"
+        return f"{job.refused_by} refuses the job; {kueue}" + (
+            f", {job.message}" if job.message and job.verdict != "admitted" else ""
+        )
+    if job.never_fits:
+        return f"never admitted: {job.message}"
+    return job.message or "" if job.verdict != "admitted" else ""
 
 
 def format_changes(plan: Plan) -> str:
@@ -58,9 +79,15 @@ def name_job(job: PlannedJob) -> str:
 def format_size(job: PlannedJob) -> str:
     """Return Pods and GPUs of a job: "9 Pods, 8 GPUs"."""
     each = f" in {job.workloads} workloads, each decided by itself" if job.workloads > 1 else ""
-    parts = [format_count(job.pods, "Pod") + each] if job.pods else []
-    parts += [format_count(job.gpus, "GPU")] if job.gpus else []
-    hours = count_gpu_hours(job)
+    return format_amounts(
+        format_count(job.pods, "Pod") + each if job.pods else "", job.gpus, count_gpu_hours(job)
+    )
+
+
+def format_amounts(pods: str, gpus: int, hours: float | None) -> str:
+    """Return "9 Pods, 8 GPUs, at most 24 GPU-hours", without what is 0 or unknown."""
+    parts = [pods] if pods else []
+    parts += [format_count(gpus, "GPU")] if gpus else []
     parts += [f"at most {format_hours(hours)} GPU-hours"] if hours else []
     return ", ".join(parts)
 
@@ -69,16 +96,20 @@ def list_flavors(job: PlannedJob) -> list[str]:
     """Return the flavors of each pod set: "worker x 8: cpu from default; nvidia.com/gpu from a100"."""
     lines = []
     for pod_set in job.pod_sets:
-        by_flavor: dict[str, list[str]] = {}
-        for resource, flavor in sorted(pod_set.flavors.items()):
-            by_flavor.setdefault(flavor, []).append(resource)
-        flavors = "; ".join(f"{', '.join(names)} from {flavor}" for flavor, names in by_flavor.items())
-        if flavors:
+        if flavors := join_flavors(sorted(pod_set.flavors.items())):
             size = str(pod_set.size)
             if pod_set.admitted_size != pod_set.size:
                 size = f"{pod_set.admitted_size} of {pod_set.size}"
             lines.append(f"{pod_set.name} x {size}: {flavors}")
     return lines
+
+
+def join_flavors(flavors: Iterable[tuple[str, str]]) -> str:
+    """Return "cpu, memory from default; nvidia.com/gpu from a100" for resources and their flavors."""
+    by_flavor: dict[str, list[str]] = {}
+    for resource, flavor in flavors:
+        by_flavor.setdefault(flavor, []).append(resource)
+    return "; ".join(f"{', '.join(names)} from {flavor}" for flavor, names in by_flavor.items())
 
 
 def format_queue(job: PlannedJob) -> str:
@@ -90,8 +121,18 @@ def format_queue(job: PlannedJob) -> str:
 
 def format_places(job: PlannedJob) -> str:
     """Return the location of a job, and the location of the object that decides about it."""
-    places = dict.fromkeys(_format_location(one) for one in (job.location, job.place) if one is not None)
-    return ", ".join(places)
+    place = job.place
+    text = format_place(job)
+    if place is None or place == job.location:
+        return text
+    if job.location is not None and place.file == job.location.file:
+        return text if place.line == job.location.line else f"{text}, line {place.line}"
+    return ", ".join(part for part in (text, _format_location(place)) if part)
+
+
+def format_place(job: PlannedJob) -> str:
+    """Return the location of a job, "" for a lowered one."""
+    return _format_location(job.location) if job.location is not None else ""
 
 
 def _format_location(location: Location) -> str:

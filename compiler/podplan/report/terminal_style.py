@@ -13,12 +13,14 @@ SEVERITY_STYLES = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO:
 
 class Style(NamedTuple):
     """``width`` is in terminal columns; if the style ``wraps``, longer sentences continue on the next
-    line; ``has_summary`` is whether the summary follows the findings."""
+    line; ``has_summary`` is whether the summary follows the findings, and ``lists_kinds`` whether it names
+    all kinds that are not checked."""
 
     colour: bool = False
     width: int = MAX_WIDTH
     wraps: bool = False
     has_summary: bool = True
+    lists_kinds: bool = False
 
     def paint(self, text: str, code: str) -> str:
         """Return ``text`` in a colour (a code of ECMA-48), if colours are enabled."""

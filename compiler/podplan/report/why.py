@@ -50,9 +50,7 @@ class AnswerMerger:
     def add(self, answer: Answer, variant_id: str) -> None:
         """Add the answer of a variant."""
         name, *lines = (
-            _render_setting(answer.setting)
-            if answer.setting is not None
-            else _render_value(answer.doc, answer.path)
+            _render_setting(answer.setting) if answer.setting is not None else _render_value(_trace(answer))
         )
         key = _build_key(lines, answer) if variant_id else "\n".join(lines)
         rendered = self._answers.get(key)
@@ -103,18 +101,27 @@ def _build_key(lines: Sequence[str], answer: Answer) -> str:
         return "\n".join(lines)
     generated = {
         f"  from {_format_location(step.doc, step.path)}": f"  from {_format_field(step.doc, step.path)}"
-        for step in trace_to_source(answer.doc, answer.path)
+        for step in _trace(answer)
         if step.doc.source is None
     }
     return "\n".join(generated.get(line, line) for line in lines)
 
 
-def _render_value(doc: TracedDocument, path: Path) -> list[str]:
+def _trace(answer: Answer) -> list[TraceStep]:
+    """Trace a value to its source, through the Jobs that made its Pods, not the first of their groups."""
+    parents = {id(group.doc): build_group_document(group) for group in answer.parents}
+    steps = trace_to_source(answer.doc, answer.path)
+    return [step._replace(doc=parents.get(id(step.doc), step.doc)) for step in steps]
+
+
+def _render_value(steps: Sequence[TraceStep]) -> list[str]:
     """Render the chain of a value: the name of its document, the field, and the lines below."""
     lines: list[str] = []
-    steps = trace_to_source(doc, path)
     secrets = _build_redactor(steps)
-    shown_steps = [step for step, after in pairwise(steps) if not _is_pass_through(step, after)] + steps[-1:]
+    shown_steps = [
+        *(step for step, after in pairwise(steps) if not _is_pass_through(step, after)),
+        steps[-1],
+    ]
     for number, step in enumerate(shown_steps):
         if number == 0:
             lines += [_format_document(step.doc, step.path), _format_field(step.doc, step.path)]
@@ -185,7 +192,7 @@ def _build_entry(answer: Answer) -> dict[str, Any]:
     """Build the JSON of an answer."""
     setting = answer.setting
     if setting is None:
-        steps = trace_to_source(answer.doc, answer.path)
+        steps = _trace(answer)
         secrets = _build_redactor(steps)
         return {"steps": [_build_step(step, secrets) for step in steps]}
     secrets = build_redactor([setting.group.doc.data])

@@ -7,7 +7,7 @@ keyword expresses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from podplan.core.findings import Diagnostic, DocumentFix, Path
 from podplan.core.typing import Any, NamedTuple
@@ -144,12 +144,7 @@ def _report_unknown_fields(
     ]
     for name in schema_error.expected[:MAX_REPORTED]:
         diagnostic = diagnose_unknown_field(name, known_fields, schema_error.path)
-        section = _find_section_of(name, schema_error, schema)
-        if section:
-            message = f'unknown field "{name}"; it belongs in {section}'
-            help_text = f"write it as {section}.{name}"
-            yield _ReportedDiagnostic(diagnostic._replace(message=message, help=help_text, fix=None))
-            continue
+        old_spelling = find_old_spelling(kind, diagnostic.path)
         profile_field = (
             find_profile_field(name, known_fields, schema_error.path) if kind == _PROFILE_KIND else ""
         )
@@ -163,7 +158,12 @@ def _report_unknown_fields(
                 replaced_field=(*schema_error.path, step),
             )
             continue
-        old_spelling = find_old_spelling(kind, diagnostic.path)
+        section = "" if old_spelling else _find_section_of(name, schema_error, schema)
+        if section:
+            message = f'unknown field "{name}"; it belongs in {section}'
+            help_text = f"write it as {section}.{name}"
+            yield _ReportedDiagnostic(diagnostic._replace(message=message, help=help_text, fix=None))
+            continue
         replaced_field = old_spelling.replaced_field if old_spelling else suggest_field(name, known_fields)
         yield _ReportedDiagnostic(
             _explain_old_spelling(diagnostic, kind),
@@ -172,16 +172,34 @@ def _report_unknown_fields(
 
 
 def _find_section_of(name: str, schema_error: SchemaError, schema: Schema) -> str:
-    """Return the section that has the field which somebody wrote at the top of a document, or ""."""
-    sections = schema_error.parent_schema.get("properties", {}) if not schema_error.path else {}
-    return next(
-        (
-            section
-            for section in ("spec", "metadata")
-            if name in follow_reference(schema, sections.get(section)).get("properties", {})
-        ),
-        "",
-    )
+    """Return the only section that has a field which was written at the top or in ``spec``.
+
+    Such as "runPolicy" or "scheduler.t9kScheduler"; "" if there is none, or several.
+    """
+    sections = schema_error.parent_schema.get("properties", {})
+    if not schema_error.path:
+        sections = {name: sections[name] for name in ("spec", "metadata") if name in sections}
+        found = _list_sections_with(name, sections, schema)
+        return "spec" if "spec" in found else "".join(found[:1])
+    if schema_error.path != ("spec",):
+        return ""
+    found = _list_sections_with(name, sections, schema)
+    if not found:
+        below = {
+            f"{section}.{field}": field_schema
+            for section, section_schema in sections.items()
+            for field, field_schema in follow_reference(schema, section_schema).get("properties", {}).items()
+        }
+        found = _list_sections_with(name, below, schema)
+    return found[0] if len(found) == 1 else ""
+
+
+def _list_sections_with(name: str, sections: Mapping[str, Any], schema: Schema) -> list[str]:
+    return [
+        section
+        for section, section_schema in sections.items()
+        if name in follow_reference(schema, section_schema).get("properties", {})
+    ]
 
 
 def _report_missing_field(schema_error: SchemaError, schema: Schema) -> _ReportedDiagnostic:

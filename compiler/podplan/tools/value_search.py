@@ -38,6 +38,7 @@ MAX_NAMES = 20  # of objects or variables in a message
 # A JSON Pointer may follow the name after a space, as in the line "= lowered:" of a finding.
 _OBJECT_PATTERN = compile_lazily(r"([A-Za-z]\w*)/([^:\s]+)(?:\s+(?=/)|:?)(.*)")
 _RANGE_PATTERN = compile_lazily(r"\{(\d{1,9})\.\.(\d{1,9})\}")
+_JOB_LABEL = "batch.kubernetes.io/job-name"
 # The suffix that the API server appends to the names of the Pods of a Job.
 _UID_SUFFIX = compile_lazily(r"-[0-9a-f]{5}")
 _RANDOM_SUFFIX = compile_lazily(r"-[a-z0-9]{5}")
@@ -45,11 +46,15 @@ _VARIABLE_PATTERN = compile_lazily(r"(?:.*[.\]])?env\[\"?([A-Za-z_]\w*)\"?\](?:\
 
 
 class Answer(NamedTuple):
-    """A value: a path in a document, or with ``setting`` what the launcher at the path sets a variable to."""
+    """A value: a path in a document, or with ``setting`` what the launcher at the path sets a variable to.
+
+    ``parents`` are the Jobs that made the Pods of the document.
+    """
 
     doc: TracedDocument
     path: Path
     setting: VariableSetting | None = None
+    parents: tuple[ReplicaGroup, ...] = ()
 
 
 class ValueSearch:
@@ -85,10 +90,11 @@ class ValueSearch:
             if not selected:
                 return
         docs = [plan.cr] if selected is None else [build_group_document(one) for one in selected]
+        parents = [()] if selected is None else [_find_parents(one, plan.replica_groups) for one in selected]
         paths = [self._resolve(doc) for doc in docs]
-        for doc, path in zip(docs, paths, strict=True):
+        for doc, path, jobs in zip(docs, paths, parents, strict=True):
             if path is not None:
-                yield Answer(doc, path)
+                yield Answer(doc, path, parents=jobs)
         if self._object is None and paths == [None]:
             self._named_object = self._named_object or self._find_named_object(plan)
         if not self._variable or self._variable in docs[0].data:
@@ -102,7 +108,10 @@ class ValueSearch:
         if not any(path is not None for path in paths):
             for pod in job.pods if selected is None else selected:
                 if not any(pod.doc is one.doc for one in set_by_launcher):
-                    yield from self._iter_env_answers(build_group_document(pod, is_folded=selected is None))
+                    jobs = _find_parents(pod, plan.replica_groups)
+                    yield from self._iter_env_answers(
+                        build_group_document(pod, is_folded=selected is None), jobs
+                    )
         if self._object is None:
             self._has_jobs = True
             self._variables |= dict.fromkeys(list_process_variables(job))
@@ -142,7 +151,7 @@ class ValueSearch:
             self._failure = self._failure or f"{doc.name}: {error}"
         return None
 
-    def _iter_env_answers(self, doc: TracedDocument) -> Iterator[Answer]:
+    def _iter_env_answers(self, doc: TracedDocument, parents: tuple[ReplicaGroup, ...]) -> Iterator[Answer]:
         """Yield the entry of the variable in each container of a Pod; of equal names the last one."""
         for section in ("initContainers", "containers"):
             for index, container in get_entries(get_mapping(doc.data, "spec"), section):
@@ -153,7 +162,8 @@ class ValueSearch:
                 if self._variable in indexes:
                     entry_path: Path = ("spec", section, index, "env", indexes[self._variable])
                     entry = container["env"][indexes[self._variable]]
-                    yield Answer(doc, (*entry_path, "valueFrom" if "valueFrom" in entry else "value"))
+                    field = "valueFrom" if "valueFrom" in entry else "value"
+                    yield Answer(doc, (*entry_path, field), parents=parents)
 
     def build_error(self) -> UsageError:
         """Build the error for a question without an answer."""
@@ -223,6 +233,23 @@ def _select_replicas(group: ReplicaGroup, name: str) -> ReplicaGroup | None:
         return None
     start, end = max(start, group.start), min(end, group.start + group.replicas - 1)
     return group._replace(start=start, replicas=end - start + 1) if start <= end else None
+
+
+def _find_parents(pods: ReplicaGroup, groups: Sequence[ReplicaGroup]) -> tuple[ReplicaGroup, ...]:
+    """Return the parts of the groups of Jobs that made some Pods, by the name of the Job in their labels."""
+    job_name = pods.doc.replica_texts.get(("metadata", "labels", _JOB_LABEL))
+    if not isinstance(job_name, Indexed):
+        return ()
+    first, last = (job_name.text_at(pods.start + offset) for offset in (0, pods.replicas - 1))
+    parts = []
+    for group in groups:
+        pattern = find_name_text(group.doc)
+        if group.doc.data["kind"] != "Job" or not isinstance(pattern, Indexed):
+            continue
+        start, end = pattern.find_index(first), pattern.find_index(last)
+        if start is not None and end is not None:
+            parts.append(group._replace(start=start, replicas=end - start + 1))
+    return tuple(parts)
 
 
 def build_group_document(group: ReplicaGroup, is_folded: bool = False) -> TracedDocument:

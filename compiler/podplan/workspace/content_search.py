@@ -49,11 +49,13 @@ def iter_contents(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the YAML files below ``folder``, which is in ``root``, with their content.
 
-    Files that cannot be read are skipped: most of them have nothing to do with the checked one.
+    Files that cannot be read are skipped: most of them have nothing to do with the checked one. Of a folder
+    above the current one, the path of a file does not go up and down again.
     """
     if os.path.commonpath((os.path.realpath(folder), root)) != root:
         folder = root
     for path in files_below(folder, exclude, [], "repository" if is_bounded(root) else "folder"):
         with suppress(OSError, OutsideRoot, LimitExceeded):
             text = unsaved_texts.get(path)
-            yield path, read_found_file(root, path) if text is None else text.encode()
+            content = read_found_file(root, path) if text is None else text.encode()
+            yield os.path.relpath(path) if path.startswith(os.pardir) else path, content

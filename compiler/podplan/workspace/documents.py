@@ -168,17 +168,28 @@ def classify_document(doc: TracedDocument) -> ClassifiedDocument:
     version, kind = data.get("apiVersion"), data.get("kind")
     if is_kind_name(kind) and _lacks_group(version, kind):
         return ClassifiedDocument("cr", doc)
+    if _is_own(version, kind):
+        return ClassifiedDocument(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
     if not isinstance(version, str):
         return ClassifiedDocument("other", doc, "no apiVersion")
-    group = version.partition("/")[0]  # a group without a version is reported by the schemas
-    if group == PROFILE_GROUP:
-        return ClassifiedDocument(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
     family = find_family(version, kind)
     if family is not None and _may_be_job(family, kind):
         return ClassifiedDocument("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return ClassifiedDocument("object", doc)
     return ClassifiedDocument("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def _is_own(version: object, kind: object) -> bool:
+    """Whether a document is one of podplan's.
+
+    Kinds that only podplan has may have a wrong apiVersion, which the schemas report.
+    """
+    group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
+    if group == PROFILE_GROUP:
+        return True
+    is_own_kind = isinstance(kind, str) and kind in PROFILE_KINDS
+    return is_own_kind and (not slash or group.startswith(f"{PROFILE_GROUP}."))
 
 
 def may_be_rendered(item: ClassifiedDocument) -> bool:

@@ -19,13 +19,17 @@ _FILLED_ANYWHERE = (
     r"|\$\((?:params|inputs|outputs|tasks|results|context|workspaces|finally|tt\.params)[.\[][^()\n]*\)"
 )
 # ${NAME}, ${NAME:-default} and $NAME of Flux and envsubst, <NAME> of instructions, %s of programs, @NAME@,
-# __NAME__ and words such as IMAGE_PLACEHOLDER and REPLACE_ME of sed. ${{ … }} and $(NAME) are not: profiles
-# and Kubernetes evaluate them.
+# __NAME__ and words such as IMAGE_PLACEHOLDER, REPLACE_ME and replaced-by-kustomize of sed and kustomize.
+# ${{ … }} and $(NAME) are not: profiles and Kubernetes evaluate them.
 _PLACEHOLDER = compile_lazily(
     rf"{_FILLED_ANYWHERE}|\$\{{[A-Za-z_][^{{}}\n]*\}}|\$[A-Za-z_][A-Za-z0-9_]*|<[A-Za-z][^<>\n]*>"
     r"|\b(?:[A-Z0-9]+_)*(?:PLACEHOLDER|REPLACE_?ME|CHANGE_?ME)(?:_[A-Z0-9]+)*\b|\bYOUR(?:_[A-Z0-9]+)+\b"
+    r"|\breplaced?-(?:by|me|with)(?:-[a-z0-9]+)*\b"
     r"|%(?:\[\d+\])?s|@[A-Z][A-Z0-9_]*@|\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__\b"
 )
+# V_IMAGE and the like, which sed replaces, are no names of anything but variables.
+_VARIABLE_NAME = compile_lazily(r"([\"']?)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\1")
+_TEMPLATE_FILE = compile_lazily(r"\.(?:(?:tf)?te?m?pl|template)\.ya?ml\Z")
 _WORKFLOW_PLACEHOLDER = compile_lazily(_FILLED_ANYWHERE)
 _HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
 _TEMPLATE_MARK = compile_lazily(r"(?<!\$)\{\{-?\s*[\w.$(\"/]|\{%-?\s*\w")
@@ -47,6 +51,16 @@ def iter_placeholders(data: Any, excluded_fields: Collection[str] = ()) -> Itera
             waiting += value
         elif isinstance(value, str):
             yield from sorted(find_placeholders(value))
+
+
+def is_variable_name(text: str) -> bool:
+    """Whether a value, quoted or not, is the name of a variable in capitals, such as ``V_IMAGE``."""
+    return _VARIABLE_NAME.fullmatch(text) is not None
+
+
+def is_template_file(file: str) -> bool:
+    """Whether the name of a file says that it is a template, such as ``job.tpl.yaml``."""
+    return _TEMPLATE_FILE.search(file) is not None
 
 
 def find_workflow_placeholders(text: str) -> frozenset[str]:

@@ -25,6 +25,7 @@ from podplan.lint.analysis.jobs import (
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.location import locate
 from podplan.lint.target import LoweredJob, Target, Violation
+from podplan.workspace.templates import is_template_file
 
 # What must fit into a DNS label of 63 characters, and the consequence of a longer name.
 LENGTH_CONSEQUENCES = {
@@ -89,8 +90,11 @@ def _get_last_name(group: ReplicaGroup) -> str:
 
 
 def summarize_name(job: LoweredJob) -> JobNameSummary | None:
-    """Return the name of a job; None for other objects, and if the API server generates the name."""
-    is_named = job.cr is not None and get_text(get_mapping(job.cr.data, "metadata"), "name")
+    """Return the name of a job; None for other objects and templates, and if the API server generates the
+    name."""
+    if job.cr is None or is_template_file(job.cr.name):
+        return None
+    is_named = get_text(get_mapping(job.cr.data, "metadata"), "name")
     return build_name_summary(job) if is_named else None
 
 

@@ -11,8 +11,10 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Cursor, TracedDocument, root_cursor
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
+from podplan.kinds.spec import QueueIntegration
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path
+from podplan.lint.analysis.queue_subjects import find_cron_job, name_labels, name_subject
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -27,61 +29,85 @@ _TOPOLOGY_PREFIX = f"{_PREFIX}podset-"
 
 @check()
 def queue_name_ignored(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue label where Kueue does not read it. Values: ``queue``, ``where``."""
+    """A queue label where Kueue does not read it. Values: ``queue``, ``where``, ``subject``, ``labels``."""
     cr = target.job.cr
     if cr is None or not _may_mention_kueue(cr):
         return
-    metadata = get_mapping(cr.data, "metadata")
-    labels = get_mapping(metadata, "labels")
-    if _QUEUE in labels:
+    metadata, cron_job = get_mapping(cr.data, "metadata"), find_cron_job(cr)
+    if _QUEUE in get_mapping(metadata, "labels"):
         return
+    names = {"subject": name_subject(cr), "labels": name_labels(cr)}
+    for path, queue, where in _iter_unread_queues(metadata):
+        yield Violation(path, {"queue": queue, "where": where, **names}, at_key=True)
+    in_template = next(_iter_template_queues(cr.data.get("spec"), ("spec",)), None)
+    is_read = _is_read_from_template(_load_integration(target.job), cr)
+    if cron_job is not None and not (is_read and in_template is not None):
+        yield from _find_queues_of_cron_job(cron_job, names)
+    if in_template is not None and not is_read:
+        path, queue = in_template
+        values = {"queue": queue, "where": "a label of a template", **names}
+        yield Violation(path, values, at_key=True)
+
+
+def _find_queues_of_cron_job(cron_job: TracedDocument, names: Mapping[str, Any]) -> Iterator[Violation]:
+    """Yield the queues in the metadata of a CronJob, which its Jobs do not get."""
+    metadata = get_mapping(cron_job.data, "metadata")
+    queue = get_mapping(metadata, "labels").get(_QUEUE)
+    found = list(_iter_unread_queues(metadata))
+    if queue is not None:
+        found.append((("metadata", "labels", _QUEUE), queue, "a label of the CronJob"))
+    for path, value, where in found:
+        yield Violation(path, {"queue": value, "where": where, **names}, at_key=True, doc=cron_job)
+
+
+def _iter_unread_queues(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, Any, str]]:
+    """Yield the annotations and misspelt labels with a queue, each with its path and what it is."""
     for field in ("annotations", "labels"):
         for key, value in get_mapping(metadata, field).items():
             if field == "annotations" and key == _QUEUE:
-                where = "an annotation"
+                yield ("metadata", field, key), value, "an annotation"
             elif _is_misspelt(key):
-                where = f"{field.removesuffix('s')} {key}"
-            else:
-                continue
-            yield Violation(("metadata", field, key), {"queue": value, "where": where}, at_key=True)
-    if not labels and _takes_labels_of_template(target.job):
-        return
-    for path, value in _iter_template_queues(cr.data.get("spec"), ("spec",)):
-        yield Violation(path, {"queue": value, "where": "a label of a template"}, at_key=True)
-        return
+                yield ("metadata", field, key), value, f"{field.removesuffix('s')} {key}"
 
 
 @check()
 def refused_by_kueue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A label or annotation that the webhook of Kueue refuses. Values: ``reason``."""
+    """A label or annotation that the webhook of Kueue refuses. Values: ``reason``, ``subject``."""
     job = target.job
     spec = find_kind_spec(job)
     if job.cr is None or spec is None or spec.load_queue_integration is None:
         return
     if not _may_mention_kueue(job.cr) or spec.list_references(job.cr.data):
         return  # the templates are in another document
+    from podplan.cluster.admission import explain_framework_off, name_framework
     from podplan.cluster.job_refusals import iter_label_refusals, iter_template_refusals
+    from podplan.cluster.model import KueueConfiguration
     from podplan.core.replica_groups import LoweringOptions
 
     integration, cursor = spec.load_queue_integration(), root_cursor(job.cr)
     label = cursor.get("metadata", "labels", _QUEUE)
-    if not label.exists:
+    configuration = job.cluster.configuration if job.cluster is not None else KueueConfiguration()
+    if not label.exists or explain_framework_off(name_framework(cursor, integration), configuration):
         return
     refusals: list[tuple[Cursor, str]] = [*iter_label_refusals(cursor, label)]
     if integration.validate is not None:
         refusals += ((cursor.get(*path), reason) for path, reason in integration.validate(cursor))
     refusals += iter_template_refusals(integration.list_pod_sets(cursor, {}, LoweringOptions()))
     for place, reason in refusals:
-        yield Violation(place.path, {"reason": reason})
+        values = {"reason": reason, "subject": name_subject(job.cr)}
+        yield Violation(place.path, values, doc=place.doc)
 
 
 @check()
 def topology_request_on_job(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A topology annotation of the job instead of its Pod templates. Values: ``annotation``."""
+    """A topology annotation of the job instead of its Pod templates. Values: ``annotation``, ``subject``."""
+    if target.data.get("kind") == "Pod":
+        return  # it is its own template
     annotations = get_mapping(get_mapping(target.data, "metadata"), "annotations")
     for key in annotations:
         if key.startswith(_TOPOLOGY_PREFIX):
-            yield Violation(("metadata", "annotations", key), {"annotation": key}, at_key=True)
+            values = {"annotation": key, "subject": name_subject(target.doc)}
+            yield Violation(("metadata", "annotations", key), values, at_key=True)
 
 
 @check()
@@ -121,10 +147,18 @@ def _is_misspelt(key: str) -> bool:
     return name == "queue-name" or (name not in _KNOWN_LABELS and meant in _QUEUE_WORDS)
 
 
-def _takes_labels_of_template(job: LoweredJob) -> bool:
+def _load_integration(job: LoweredJob) -> QueueIntegration | None:
     spec = find_kind_spec(job)
-    integration = spec.load_queue_integration if spec is not None else None
-    return integration is not None and integration().takes_labels_of_template
+    load = spec.load_queue_integration if spec is not None else None
+    return load() if load is not None else None
+
+
+def _is_read_from_template(integration: QueueIntegration | None, cr: TracedDocument) -> bool:
+    """Whether Kueue reads labels of the Pod template of a job."""
+    if integration is None:
+        return False
+    labels = get_mapping(get_mapping(cr.data, "metadata"), "labels")
+    return integration.queues_pods or (integration.takes_labels_of_template and not labels)
 
 
 def _iter_template_queues(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:

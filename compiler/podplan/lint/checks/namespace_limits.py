@@ -12,6 +12,7 @@ from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.lint.analysis.features import CLUSTER
 from podplan.lint.analysis.jobs import namespace_of
+from podplan.lint.analysis.queue_subjects import name_subject
 from podplan.lint.analysis.resources import format_amount
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -55,7 +56,7 @@ def over_resource_quota(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             continue
         for excess in iter_quota_excesses(pods, quota, ranges):
             related = [(excess.limit.doc, excess.limit.path, "the ResourceQuota")]
-            values = {"reason": _explain_quota(excess), "quota": quota.name}
+            values = {"reason": _explain_quota(excess, name_subject(job.cr)), "quota": quota.name}
             if excess.amount is not None:
                 yield Violation(("spec",), values, at_key=True, related=related)
                 break
@@ -117,11 +118,13 @@ def _explain_range(excess: Excess) -> str:
     )
 
 
-def _explain_quota(excess: Excess) -> str:
+def _explain_quota(excess: Excess, subject: str) -> str:
     if excess.amount is None:
         return f'container "{excess.subject}" states no {excess.what} of {excess.resource}, which it counts'
     name = excess.resource.rpartition(" ")[2]
     total, allowed = (format_amount(one, name) for one in (excess.amount, excess.allowed))
     if excess.resource == "Pods":
-        return f"the job has {total} Pods, and it allows {allowed}"
-    return f"the Pods of the job have {total} as {excess.resource}, and it allows {allowed}"
+        return f"{subject} has {total} Pods, and it allows {allowed}"
+    if subject == "the Pod":
+        return f"{subject} has {total} as {excess.resource}, and it allows {allowed}"
+    return f"the Pods of {subject} have {total} as {excess.resource}, and it allows {allowed}"

@@ -16,6 +16,7 @@ from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.spec import PodSet
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, format_list, namespace_of
+from podplan.lint.analysis.queue_subjects import name_labels, name_subject
 from podplan.lint.checks.kueue_labels import queue_name_ignored
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
@@ -23,7 +24,7 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 if TYPE_CHECKING:
     from podplan.cluster.admission import QueuedJob, Verdict
     from podplan.cluster.cohorts import QuotaTree
-    from podplan.cluster.model import Cluster, ClusterQueue
+    from podplan.cluster.model import Cluster
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _TOPOLOGY_REQUESTS = tuple(
@@ -46,7 +47,10 @@ class _Decision(NamedTuple):
 
 @check()
 def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A job without a queue in a namespace with queues. Values: ``effect``, ``queues``."""
+    """A job without a queue in a namespace with queues.
+
+    Values: ``effect``, ``queues``, ``queue``, ``subject``, ``labels``.
+    """
     decision, namespace = _decide(target.job), namespace_of(target.job)
     if decision is None or not namespace or not _is_one_cluster(decision.cluster):
         return
@@ -66,6 +70,7 @@ def queue_name_missing(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     if queues:
         path = find_written_path(target.data, "metadata", "labels")
         values = {"effect": effect, "queues": format_list(queues), "queue": queues[0]}
+        values |= {"subject": name_subject(target.doc), "labels": name_labels(target.doc)}
         place = cluster.local_queues[namespace, queues[0]].place
         yield Violation(path, values, at_key=True, related=[_relate(place, "a queue of the namespace")])
 
@@ -90,12 +95,13 @@ def queue_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     label = _find_label(target.job)
     if decision is None or label is None:
         return
-    place = decision.cluster.configuration.place
+    place, subject = decision.cluster.configuration.place, name_subject(target.doc)
     related = [_relate(place, "the configuration of Kueue")] if place is not None else []
     if decision.verdict.cause == "kind-off":
-        why = f"integrations.frameworks does not list {decision.job.framework}: the job starts at once"
+        why = f"integrations.frameworks does not list {decision.job.framework}: {subject} starts at once"
     elif decision.verdict.cause == "namespace-off":
-        why = "managedJobsNamespaceSelector does not match its namespace: the job stays suspended for ever"
+        ignored = "managedJobsNamespaceSelector does not match its namespace"
+        why = f"{ignored}: {subject} stays suspended for ever"
     else:
         return
     yield Violation(label, {"why": why}, related=related)
@@ -103,7 +109,7 @@ def queue_without_effect(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A LocalQueue that is not in the namespace. Values: ``queue``, ``why``."""
+    """A LocalQueue that is not in the namespace. Values: ``queue``, ``why``, ``subject``."""
     decision, label = _decide(target.job), _find_label(target.job)
     if decision is None or label is None or decision.verdict.cause != "no-local-queue":
         return
@@ -122,12 +128,13 @@ def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         why, place = f'is not in the namespace "{namespace}"{hint}', queues[namespace, here[0]].place
     else:
         return
-    yield Violation(label, {"queue": queue, "why": why}, related=[_relate(place, "a LocalQueue")])
+    values = {"queue": queue, "why": why, "subject": name_subject(target.doc)}
+    yield Violation(label, values, related=[_relate(place, "a LocalQueue")])
 
 
 @check()
 def unusable_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue that admits no job of the namespace. Values: ``reason``."""
+    """A queue that admits no job of the namespace. Values: ``reason``, ``subject``."""
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause not in ("inactive", "missing", "selector"):
         return
@@ -146,7 +153,7 @@ def unusable_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check()
 def stopped_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A queue with a stopPolicy. Values: ``reason``."""
+    """A queue with a stopPolicy. Values: ``reason``, ``subject``."""
     decision = _decide(target.job)
     if decision is not None and decision.verdict.cause == "stopped":
         yield _report(target, decision, {"reason": decision.verdict.message}, "its stopPolicy")
@@ -188,17 +195,29 @@ def _iter_unknown_classes(job: LoweredJob) -> Iterator[Violation]:
 
 @check()
 def resource_not_covered(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A resource that no group of the ClusterQueue covers. Values: ``resource``, ``queue``, ``covered``."""
+    """A resource that no group of the ClusterQueue covers.
+
+    Values: ``resource``, ``queue``, ``covered``, ``subject``.
+    """
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause != "uncovered":
         return
     resource = str(decision.verdict.message).partition(": resource ")[2].partition(" ")[0]
     queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
     covered = [name for group in queue.groups for name in group.covered_resources]
+    if decision.cluster.configuration.place is None and any(_counts(name, resource) for name in covered):
+        return  # a transformation in the configuration of Kueue may make one of the other
     values = {"resource": resource, "queue": queue.name, "covered": format_list(covered, 8) or "nothing"}
+    values["subject"] = name_subject(target.doc)
     place = _find_request(_find_pod_set(decision), resource)
     related = [_relate(queue.place.get("spec", "resourceGroups"), "the resources of the queue")]
     yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+def _counts(covered: str, resource: str) -> bool:
+    """Whether a resource seems to be a sum of another one, as ``total-gpucores`` of ``gpucores``."""
+    (domain, _, total), (own_domain, _, name) = covered.rpartition("/"), resource.rpartition("/")
+    return domain == own_domain and total != name and total.endswith(name)
 
 
 @check()
@@ -210,8 +229,10 @@ def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause != "quota":
         return
+    from podplan.cluster.cohorts import has_whole_cohort
+
     queue = decision.cluster.cluster_queues[str(decision.verdict.cluster_queue)]
-    if not _has_whole_cohort(queue, decision.cluster):
+    if not has_whole_cohort(queue, decision.cluster):
         return
     pod_set = _find_pod_set(decision)
     reason = str(decision.verdict.message).partition(": ")[2]
@@ -237,7 +258,10 @@ def _find_topology_request(pod_set: PodSet) -> Cursor | None:
 
 @check()
 def unknown_topology_level(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A topology level that no flavor of the queue has. Values: ``level``, ``queue``, ``levels``."""
+    """A topology level that no flavor of the queue has.
+
+    Values: ``level``, ``queue``, ``levels``, ``subject``.
+    """
     decision = _decide(target.job)
     if decision is None or decision.verdict.cause != "level":
         return
@@ -251,6 +275,7 @@ def unknown_topology_level(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         level = annotations.get(key)
         if level.exists and level.value not in levels:
             values = {"level": level.value, "queue": queue.name, "levels": format_list(levels, 8)}
+            values["subject"] = name_subject(target.doc)
             related = [_relate(queue.place, "the queue")]
             yield Violation(level.path, values, doc=level.doc, related=related)
             return
@@ -330,6 +355,7 @@ def _report(target: Target, decision: _Decision, values: Mapping[str, Any], labe
     """Build the violation at the queue of a job, with the deciding object as a related location."""
     path = _find_label(target.job) or ("metadata", "name")
     place = decision.verdict.place
+    values = {**values, "subject": name_subject(target.doc)}
     return Violation(path, values, related=[_relate(place, label)] if place is not None else [])
 
 
@@ -355,13 +381,6 @@ def _is_one_cluster(cluster: Cluster) -> bool:
     If several folders have some, as in collections of examples, a job may be for any of them.
     """
     return len({posixpath.dirname(one.place.doc.name) for one in cluster.cluster_queues.values()}) == 1
-
-
-def _has_whole_cohort(queue: ClusterQueue, cluster: Cluster) -> bool:
-    """Whether git appears to have the whole cohort of a queue: another member, or the object."""
-    if not queue.cohort or queue.cohort in cluster.cohorts:
-        return True
-    return any(one.cohort == queue.cohort and one is not queue for one in cluster.cluster_queues.values())
 
 
 def _find_pod_set(decision: _Decision) -> PodSet:

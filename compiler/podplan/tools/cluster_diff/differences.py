@@ -58,9 +58,13 @@ class ObjectDifference(NamedTuple):
 
     @property
     def name(self) -> str:
-        shown_object = self.predicted_object.object if self.predicted_object is not None else self.real_object
-        assert shown_object is not None
-        return str(shown_object["metadata"].get("name", ""))
+        """The predicted name; the real one of an object whose name the API server makes."""
+        if self.predicted_object is not None:
+            name = self.predicted_object.object["metadata"].get("name")
+            if name or self.real_object is None:
+                return str(name or self.predicted_object.name.removesuffix("-"))
+        assert self.real_object is not None
+        return str(self.real_object["metadata"].get("name", ""))
 
 
 def find_differences(matches: ObjectMatches) -> list[ObjectDifference]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from podplan.cluster.amounts import format_amount
-from podplan.cluster.model import Cluster, FlavorQuotas, LimitRange, ResourceGroup
+from podplan.cluster.model import Cluster, FlavorQuotas, KueueConfiguration, LimitRange, ResourceGroup
 from podplan.cluster.namespace_limits import is_counted
 from podplan.cluster.operators import OperatorOption
 from podplan.core.findings import Location
@@ -52,7 +52,8 @@ def iter_facts(
         yield from _iter_quotas("Cohort", cohort.name, cohort.groups)
     for local in cluster.local_queues.values():
         name = f"{local.namespace}/{local.name}" if local.namespace else local.name
-        yield _build("LocalQueue", name, f"ClusterQueue {local.cluster_queue}", local.place)
+        stop = f"; stopPolicy {local.stop_policy}" if local.stop_policy != "None" else ""
+        yield _build("LocalQueue", name, f"ClusterQueue {local.cluster_queue}{stop}", local.place)
     for flavor in cluster.flavors.values():
         labels = ", ".join(f"{key}={value}" for key, value in flavor.node_labels.items())
         parts = [f"labels {labels}"] if labels else []
@@ -70,6 +71,10 @@ def iter_facts(
     ):
         for name, place in named.items():
             yield _build(kind, name, f"value {place.get('value').value}", place)
+    for name, place in cluster.runtime_class_places.items():
+        written = get_mapping(place.get("overhead").value, "podFixed")
+        overhead = ", ".join(f"{resource} {amount}" for resource, amount in written.items())
+        yield _build("RuntimeClass", name, f"overhead {overhead}" if overhead else "no overhead", place)
     for name, levels in cluster.topologies.items():
         yield _build("Topology", name, f"levels {', '.join(levels)}", cluster.topology_places[name])
     for name, is_active in cluster.admission_checks.items():
@@ -91,16 +96,28 @@ def iter_facts(
                 text = f"at most {place.value} {key}" + ("" if is_counted(key) else ", which counts nothing")
                 yield _build("ResourceQuota", f"{name}/{quota.name}", text, place)
     if cluster.configuration.place is not None:
-        frameworks = cluster.configuration.frameworks
-        text = (
-            f"integrations {', '.join(sorted(frameworks))}" if frameworks is not None else "no integrations"
-        )
+        text = _describe_configuration(cluster.configuration)
         yield _build("Configuration", "Kueue", text, cluster.configuration.place)
     for (kind, namespace, name), files in cluster.ambiguous.items():
         shown = f"{namespace}/{name}" if namespace else name
         yield Fact(kind, shown, f"is in {files}, so it is unclear which one counts", None)
     for kind, name, text, place in iter_object_facts(objects, explain_unapplied):
         yield _build(kind, name, text, place)
+
+
+def _describe_configuration(configuration: KueueConfiguration) -> str:
+    """Describe what the manager of Kueue is told."""
+    if configuration.doubt:
+        return configuration.doubt
+    frameworks = configuration.frameworks
+    parts = ["states no integrations"]
+    if frameworks is not None:
+        parts = [f"integrations {', '.join(sorted(frameworks))}" if frameworks else "no integrations"]
+    if configuration.manages_unlabelled:
+        parts.append("manages jobs without a queue")
+    if configuration.namespace_selector is not None:
+        parts.append("selects namespaces")
+    return "; ".join(parts)
 
 
 def _describe_range(range_: LimitRange) -> str:

@@ -133,7 +133,9 @@ def _compare(
     for queue, quota, place in limits:
         over = list(_iter_excess(queue, quota, totals))
         if over:
-            return GangVerdict(verdict._replace(name="pending", message=", ".join(over), place=place))
+            return GangVerdict(
+                verdict._replace(name="pending", message=", ".join(over), place=place, cause="quota")
+            )
     quota = round_amounts(limits[0][1])
     used = round_amounts(totals)
     usage = {("", name): used[name] for name in quota if used.get(name)}

@@ -20,6 +20,8 @@ class PlannedJob(NamedTuple):
     None without one. ``errors`` are the reasons why the CR is refused. ``change`` is added,
     changed or removed, with ``base_verdict``; empty for an unchanged job, and without a base. The verdict is
     about one of ``workloads`` equal ones, such as the Pods of a Deployment; ``usage`` is that of all.
+    ``refused_by`` is the webhook or controller of the kind that refuses the job, whatever Kueue does: such a
+    job never runs. ``never_fits``: a pending job that Kueue does not admit either when all others have ended.
     """
 
     kind: str
@@ -41,6 +43,8 @@ class PlannedJob(NamedTuple):
     change: str = ""
     base_verdict: VerdictName | None = None
     workloads: int = 1
+    refused_by: str = ""
+    never_fits: bool = False
 
 
 class QuotaLine(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from podplan.checker.placeholders import is_diagnostic_about_placeholder
 from podplan.cluster.admission import Verdict, build_queued_job
-from podplan.cluster.cohorts import QuotaTree
+from podplan.cluster.cohorts import QuotaTree, has_whole_cohort
 from podplan.cluster.model import QUEUE_LABEL, Cluster
 from podplan.cluster.queued_objects import QueuedObject, is_labelled
 from podplan.core.builtin_rules import BUILTIN_RULES
@@ -31,9 +31,11 @@ from podplan.workspace.templates import iter_placeholders
 if TYPE_CHECKING:
     from podplan.cluster.admission import VerdictName
 
+# Causes of a pending job that no end of another job removes.
+_LASTING_CAUSES = ("quota", "uncovered", "level", "limits", "selector")
 _TYPE_RULE = "SCHEMA002"
 # The ends of messages about refusals of the kind's webhook or controller.
-_OTHER_REFUSAL = compile_lazily(r"; the (?!API server)[^;:]+ refuses ")
+_OTHER_REFUSAL = compile_lazily(r"; (the (?!API server)[^;:]+) refuses ")
 
 
 class Planner:
@@ -59,14 +61,18 @@ class Planner:
     def add_object(self, queued: QueuedObject) -> None:
         """Plan an object that is no training job; one that has no queue, and needs none, is passed over."""
         document, job, count = queued.document, queued.job, queued.workload_count
-        if job is None or (queued.refusal and is_labelled(document.data)):
-            name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
-            verdict = Verdict(name if queued.refusal else "unknown", queued.refusal or queued.reason)
-            verdict = verdict._replace(queue=_find_written_queue(document))
-        else:
+        verdict = Verdict("unknown", queued.reason, _find_written_queue(document))
+        if job is not None:
             verdict = decide_as_written(job, self._cluster, self._tree)
+            if verdict.cause == "no-queue" and queued.without_queue:
+                verdict = verdict._replace(message=queued.without_queue)
+        if queued.refusal and (verdict.name != "ignored" or is_labelled(document.data)):
+            name: VerdictName = "rejected" if queued.is_refused else "inadmissible"
+            queue = verdict.queue or _find_written_queue(document)
+            verdict = Verdict(name, queued.refusal, queue, place=queued.refused_place)
+        is_of_no_queue = job is not None and verdict.name == "unknown" and verdict.queue is None
         is_pod = document.data.get("kind") == "Pod"
-        if verdict.name == "ignored" and not (is_pod or is_labelled(document.data)):
+        if (verdict.name == "ignored" or is_of_no_queue) and not (is_pod or is_labelled(document.data)):
             return
         if count == 0:
             verdict = Verdict("ignored", "there are no replicas", verdict.queue)
@@ -91,6 +97,8 @@ class Planner:
                 amount for (_, resource), amount in verdict.usage.items() if ACCELERATOR.fullmatch(resource)
             )
         metadata = get_mapping(cr.data, "metadata")
+        errors = _find_errors(plan)
+        refused_by = next(filter(None, map(_find_refuser, errors)), "") if verdict.name != "rejected" else ""
         seconds = _find_deadline(cr, spec)
         self._jobs.append(
             PlannedJob(
@@ -105,13 +113,21 @@ class Planner:
                 pods,
                 gpus,
                 seconds,
-                tuple(one.message for one in _find_errors(plan)),
+                tuple(one.message for one in errors),
                 find_location(root_cursor(cr).get("metadata", "name")),
                 find_location(verdict.place) if verdict.place is not None else None,
                 verdict.cluster_queue,
-                verdict.usage,
+                verdict.usage if not refused_by else {},
+                refused_by=refused_by,
+                never_fits=self._never_fits(verdict),
             )
         )
+
+    def _never_fits(self, verdict: Verdict) -> bool:
+        """Whether a job stays pending as long as the objects in git are what they are."""
+        queue = self._cluster.cluster_queues.get(str(verdict.cluster_queue))
+        is_known = queue is None or has_whole_cohort(queue, self._cluster)
+        return verdict.name == "pending" and verdict.cause in _LASTING_CAUSES and is_known
 
     def finish(self) -> Plan:
         """Return the plan of all jobs."""
@@ -121,7 +137,7 @@ class Planner:
     def _decide(self, plan: JobPlan, cr: TracedDocument, spec: KindSpec | None) -> Verdict:
         if spec is None:
             return Verdict("unknown", f"podplan does not know how {cr.data.get('kind')} is queued")
-        errors = [one for one in _find_errors(plan) if not _is_by_its_controller(one)]
+        errors = [one for one in _find_errors(plan) if not _find_refuser(one)]
         if errors:
             # The type of a scalar depends on the YAML parser of the tool that applies the CR.
             is_type_only = all(one.rule == _TYPE_RULE for one in errors)
@@ -173,9 +189,10 @@ def _find_blocking_placeholder(plan: JobPlan) -> str:
     return next((text for value in values for text in iter_placeholders(value)), "")
 
 
-def _is_by_its_controller(error: Diagnostic) -> bool:
-    """Whether the webhook or controller of the kind refuses a CR; Kueue queues such a CR all the same."""
-    return _OTHER_REFUSAL.search(error.message) is not None
+def _find_refuser(error: Diagnostic) -> str:
+    """Return the webhook or controller of the kind if that refuses a CR, "" for the API server or Kueue."""
+    found = _OTHER_REFUSAL.search(error.message)
+    return found[1] if found is not None else ""
 
 
 def _find_written_queue(cr: TracedDocument) -> str | None:
@@ -186,7 +203,8 @@ def _find_written_queue(cr: TracedDocument) -> str | None:
 def _find_deadline(cr: TracedDocument, spec: KindSpec | None) -> int | None:
     """Return the deadline of a job in seconds, from its run policy or its spec."""
     cursor = root_cursor(cr)
-    for path in ((spec.run_policy_path if spec is not None else ()) or ("spec",), ("spec",)):
+    of_kind = spec.run_policy_path or ("spec",) if spec is not None else ("spec", "jobTemplate", "spec")
+    for path in (of_kind, ("spec",)):
         value = cursor.get(*path, "activeDeadlineSeconds").value
         if isinstance(value, int) and value > 0:
             return value
