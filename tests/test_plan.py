@@ -456,3 +456,36 @@ def test_the_text_of_a_file_is_searched_once_whatever_jobs_it_has(
     monkeypatch.setattr(hints, "may_hold_token", searched.append)
     plan_files(tmp_path, monkeypatch, queues=QUEUES, jobs="---\n".join(jobs))
     assert len([text for text in searched if "train-19" in text]) <= 2  # to parse it, and to report it
+
+
+def test_a_profile_is_planned_in_each_environment(tmp_path: Path) -> None:
+    (tmp_path / "queues.yaml").write_text(QUEUES)
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: resnet, namespace: team}\n"
+        "spec:\n  job: PyTorchJob\n  image: a:1\n  run: [a.py]\n  schedule: {queue: queue, by: kueue}\n"
+        "  resources: {requests: {cpu: 4}}\n  roles: [{name: Worker, replicas: 2}]\n"
+        "  environments: {dev: {}, prod: {roles: [{name: Worker, replicas: 9}]}}\n"
+    )
+
+    def list_jobs(*flags: str) -> list[tuple[str, str]]:
+        shown = podplan("plan", *flags, "--format", "json", cwd=tmp_path)
+        return [(one["variant"], one["verdict"]) for one in json.loads(shown.out)["jobs"]]
+
+    both = [("dev", "admitted"), ("prod", "pending")]
+    assert list_jobs() == list_jobs("-e", "all") == both
+    assert list_jobs("-e", "prod") == both[1:]
+
+
+def test_a_label_that_kueue_does_not_read_is_a_name_of_a_queue(tmp_path: Path) -> None:
+    (tmp_path / "queues.yaml").write_text(QUEUES)
+    template = "{template: {spec: {containers: [{name: mpi, image: 'a:1'}]}}}"
+    job = (
+        "apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata: {name: a, namespace: team, labels: LABELS}\n"
+        f"spec: {{mpiReplicaSpecs: {{Launcher: {template}}}}}\n"
+    )
+    for labels, reason in (
+        ("{kueue.x-k8s.io/queue-name: queue}", "               Kueue does not manage its kind\n"),
+        ("{}", "the job names no queue, and Kueue does not manage its kind\n"),
+    ):
+        (tmp_path / "job.yaml").write_text(job.replace("LABELS", labels))
+        assert reason in podplan("plan", cwd=tmp_path).out

@@ -242,3 +242,32 @@ def _iter_properties(schema: object) -> Iterator[str]:
 def _find_help(policy: Policy, kind: GroupVersionKind) -> str:
     names = {kind.kind, *load_spec(kind).traits}
     return next((text for name, text in policy.help_for.items() if name in names), policy.help)
+
+
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        (["DIST007"], ["DIST007"]),
+        (["dist007"], ["DIST007"]),
+        (["independent-replicas"], ["DIST007"]),
+        (["trains-alone"], ["DIST007"]),  # a former name
+        (["SCHEMA00", "GIT072"], [*(f"SCHEMA00{n}" for n in range(1, 10)), "GIT072"]),
+        (["GIT072,YAML003"], ["GIT072", "YAML003"]),
+        (["DIST007", "--kind", "JobSet"], ["DIST007"]),
+    ],
+)
+def test_rules_whose_codes_begin_so(words: list[str], codes: list[str]) -> None:
+    rules = json.loads(podplan("rules", *words, "--format", "json").out)["rules"]
+    assert sorted(row["code"] for row in rules) == sorted(codes)
+
+
+def test_a_prefix_that_means_no_rule() -> None:
+    said = podplan("rules", "DISTX")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == 'podplan: no rule has the code, prefix or name "DISTX"; did you mean "DIST088"?\n'
+    assert podplan("rules", "").code == 2
+    assert podplan("rules", "DIST", "--export", "vap").code == 2
+    assert (
+        podplan("rules", "YAML", "--needs", "base").err
+        == "podplan: none of these rules needs a base revision\n"
+    )

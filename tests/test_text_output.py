@@ -106,3 +106,102 @@ def test_exclude_adds_to_the_configuration(top: Path) -> None:
     write(top, {"podplan.toml": 'exclude = ["a*"]\n', "a.yaml": JOB, "b.yaml": JOB, "c/d.yaml": JOB})
     shown = [line.partition(":")[0] for line in lines(top, "-q", "--exclude", "b.yaml", "--exclude", "c")]
     assert set(shown) == {"job.yaml"}
+
+
+COPIED = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, namespace: nlp}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "registry.example.com/train:latest"}
+    Worker:
+      replicas: 3
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "registry.example.com/train:latest"}
+"""
+
+
+def list_blocks(folder: Path, text: str) -> list[str]:
+    """The blocks of a rule, with each place that it names."""
+    write(folder, {"job.yaml": text})
+    out = podplan("check", "--select", "IMG002", cwd=folder).out
+    return [block for block in out.split("\n\n") if "IMG002" in block]
+
+
+def test_a_mistake_in_two_replica_types_is_one_block(tmp_path: Path) -> None:
+    [block] = list_blocks(tmp_path, COPIED)
+    assert "--> job.yaml:11:36\n" in block
+    assert block.endswith("= also at job.yaml:17:36 (Pod/train-worker-{0..2})")
+    assert "2 warnings in 1 file" in podplan("check", "--select", "IMG002", cwd=tmp_path).out
+    assert (
+        len(podplan("check", "--select", "IMG002", "--format", "concise", cwd=tmp_path).out.split("IMG002"))
+        == 3
+    )
+
+
+def test_mistakes_with_different_values_are_two_blocks(tmp_path: Path) -> None:
+    text = COPIED.replace('train:latest"}', 'train:1", resources: {limits: {memory: 16Gb}}}', 1)
+    write(
+        tmp_path,
+        {"job.yaml": text.replace('train:latest"}', 'train:1", resources: {limits: {memory: 8Gb}}}')},
+    )
+    assert podplan("check", cwd=tmp_path).out.count("error[SCHEMA006") == 2
+    write(
+        tmp_path,
+        {"job.yaml": text.replace('train:latest"}', 'train:1", resources: {limits: {memory: 16Gb}}}')},
+    )
+    assert podplan("check", cwd=tmp_path).out.count("error[SCHEMA006") == 1
+
+
+def test_mistakes_in_two_objects_are_two_blocks(tmp_path: Path) -> None:
+    other = COPIED.replace("name: train,", "name: other,")
+    assert len(list_blocks(tmp_path, f"{COPIED}---\n{other}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--select", "IMG002", "--ignore", "IMG002"],
+            "--select IMG002 has no effect: --ignore ignores IMG002",
+        ),
+        (
+            ["--extend-select", "IMG", "--ignore", "IMG"],
+            "--extend-select IMG has no effect: --ignore ignores IMG",
+        ),
+        (["--select", "IMG002", "--ignore", "IMG"], ""),
+        (["--select", "IMG", "--ignore", "IMG002"], ""),
+        (["--select", "YAML001", "--ignore", "YAML001"], ""),  # it cannot be turned off
+    ],
+)
+def test_a_selection_that_is_ignored_is_named(tmp_path: Path, flags: list[str], message: str) -> None:
+    write(tmp_path, {"job.yaml": COPIED})
+    said = podplan("check", *flags, cwd=tmp_path).err.partition(", which")[0]
+    assert said.removeprefix("podplan: ") == message
+
+
+def test_the_configuration_that_ignores_a_selection_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": COPIED, "podplan.toml": 'ignore = ["IMG002"]\n'})
+    run = podplan("check", "--select", "IMG002", cwd=tmp_path)
+    assert run.err.startswith("podplan: --select IMG002 has no effect: podplan.toml:1 ignores IMG002, ")
+    assert podplan("check", cwd=tmp_path).err == ""
+
+
+def test_many_repetitions_are_counted(tmp_path: Path) -> None:
+    containers = "".join(
+        f'          - {{name: side-{number}, image: "a/log:1", imagePullPolicy: Sometimes}}\n'
+        for number in range(9)
+    )
+    write(tmp_path, {"job.yaml": COPIED.replace("    Worker:\n", f"{containers}    Worker:\n")})
+    out = podplan("check", "--select", "SCHEMA004", cwd=tmp_path).out
+    assert out.count("error[SCHEMA004") == 1
+    assert out.count("= also at job.yaml:") == 5
+    assert "= also at 3 more places, which --format concise lists\n" in out

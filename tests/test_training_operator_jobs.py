@@ -50,6 +50,14 @@ def test_a_clean_job_gives_no_finding(name: str) -> None:
     assert [describe(one) for one in check(CLEAN[name])] == []
 
 
+def test_a_field_that_the_server_drops_is_told_so() -> None:
+    changes = ({"/spec/runPolicy/cleanPodPolcy": "All"}, {"/spec/runPolicy/surprise": 1})
+    for change in changes:
+        found = check(apply_patch(CLEAN["mnist-ddp"], change))
+        assert [one.rule for one in found] == ["SCHEMA012"]
+        assert "the API server drops unknown fields" in found[0].help
+
+
 def test_the_jobs_are_of_all_kinds() -> None:
     kinds = {"PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "MPIJob"}
     assert {job["kind"] for job in CLEAN.values()} == kinds

@@ -464,3 +464,15 @@ spec:
       replicas: 4
       template: *pod
 """
+
+
+@pytest.mark.parametrize("entry", ['{name: EMPTY, value: ""}', "{name: EMPTY}", "{name: EMPTY, value: null}"])
+def test_a_variable_without_a_value_is_an_empty_text(tmp_path: Path, entry: str) -> None:
+    container = f"{{name: pytorch, image: 'a:1', env: [{entry}]}}"
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: bert}\n"
+        f"spec: {{pytorchReplicaSpecs: {{Master: {{template: {{spec: {{containers: [{container}]}}}}}}}}}}\n"
+    )
+    assert '\n    ""\n' in podplan("why", "job.yaml", "EMPTY", cwd=tmp_path).out
+    shown = json.loads(podplan("why", "job.yaml", "EMPTY", "--format", "json", cwd=tmp_path).out)
+    assert shown["steps"][0]["value"] == ""

@@ -13,8 +13,8 @@ from pathlib import Path
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.lint import checks
 from podplan.lint.checks.registration import REGISTERED_CHECKS
-from podplan.lint.registry import INDEX_FILE, load_policy_documents, render_index
-from podplan.report.rule_page import render_rule_page, render_rules_table
+from podplan.lint.registry import INDEX_FILE, load_builtin_page, load_policy_documents, render_index
+from podplan.report.rule_page import render_builtin_page, render_rule_page, render_rules_table
 from podplan.report.trait_table import TABLE_HEAD, render_trait_table
 
 REPOSITORY = Path(__file__).parents[1]
@@ -31,9 +31,10 @@ def build_files() -> dict[Path, str]:
         TRAIT_PAGE: introduction + render_trait_table(),
         **build_check_files(),
     }
-    return texts | {
-        Path("docs/rules", f"{data['id']}.md"): render_rule_page(data) for data in policy_documents
+    pages = {data["id"]: render_rule_page(data) for data in policy_documents} | {
+        code: render_builtin_page(rule, load_builtin_page(code)) for code, rule in BUILTIN_RULES.items()
     }
+    return texts | {Path("docs/rules", f"{code}.md"): text for code, text in pages.items()}
 
 
 def build_check_files() -> dict[Path, str]:

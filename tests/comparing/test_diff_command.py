@@ -68,9 +68,11 @@ def test_gpus_are_split_by_when_they_come(git: Git, tmp_path: Path) -> None:
     assert "until then the running job keeps what it has: +16 GPUs on merge, +8 only" in said
     assert "bert.yaml: 2 → 3 Pods, 16 → 24 GPUs, at most 32 → 48 GPU-hours" in said
     assert "gpt.yaml: 2 Pods, 16 GPUs, at most 32 GPU-hours" in said
-    jobs = {
-        one["name"]: one for one in json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)["jobs"]
-    }
+    data = json.loads(podplan("diff", "--format", "json", cwd=tmp_path).out)
+    jobs = {one["name"]: one for one in data["jobs"]}
+    assert data["impact"]["gpuChange"] == {"onMerge": 16, "afterRecreation": 8}
+    assert jobs["bert"]["gpuChange"] == {"onMerge": 0, "afterRecreation": 8}
+    assert jobs["gpt"]["gpuChange"] == {"onMerge": 16, "afterRecreation": 0}
     assert jobs["bert"]["gpuHours"] == {"before": 32, "after": 48}
     assert (jobs["bert"]["effect"], jobs["gpt"]["what"]) == ("re-run", "created")
     (tmp_path / "bert.yaml").write_text(
@@ -131,3 +133,19 @@ def test_the_place_where_one_stands_is_the_same_after_an_error(git: Git, tmp_pat
     with pytest.raises(UsageError):
         compare_paths(())
     assert os.getcwd() == before
+
+
+def test_the_headline_names_what_cannot_be_read(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(WITH_DEADLINE)
+    commit(git, "bert")
+    (tmp_path / "gpt.yaml").write_text("apiVersion: podplan/v1\nkind: [\n")
+    said = podplan("diff", cwd=tmp_path)
+    assert "no job changes, 1 file cannot be read\n" in said.out.replace("\n        ", " ")
+    assert said.code == 1
+    commit(git, "a file that cannot be read")
+    (tmp_path / "gpt.yaml").write_text("apiVersion: podplan/v1\nkind: [\n# changed\n")
+    for format_ in ("text", "markdown"):
+        out = podplan("diff", "--format", format_, cwd=tmp_path).out
+        assert "no change in what can be compared; 1 job or file with errors is not compared\n" in out
+    (tmp_path / "gpt.yaml").write_text(WITH_DEADLINE.replace("bert", "gpt"))
+    assert "1 mended" in podplan("diff", cwd=tmp_path).out

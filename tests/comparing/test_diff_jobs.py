@@ -96,6 +96,49 @@ def test_replicas_are_added_on_merge_beside_what_needs_re_creation(
     assert format_recreation(compare_paths(())).removeprefix("until then the running job ") == split
 
 
+KUBEFLOW_JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}
+    Worker: {replicas: 3, template: {spec: {containers: [{name: pytorch, image: "a:1"}]}}}
+"""
+T9K_JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: bert}
+spec:
+  elastic: {enabled: true, minReplicas: 1, maxReplicas: 4, expectedReplicas: 2}
+  torchrunConfig: {enabled: true}
+  replicaSpecs:
+  - type: worker
+    template: {spec: {containers: [{name: pytorch, image: "a:1", args: [train.py]}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "old", "new", "variables"),
+    [
+        (KUBEFLOW_JOB, "replicas: 3", "replicas: 7", "WORLD_SIZE"),
+        (KUBEFLOW_JOB, "replicas: 3", "replicas: 2", "WORLD_SIZE"),
+        (KUBEFLOW_JOB, "a:1", "a:2", ""),
+        (T9K_JOB, "expectedReplicas: 2", "expectedReplicas: 3", ""),  # not documented
+    ],
+    ids=["more", "fewer", "image", "T9k"],
+)
+def test_variables_that_running_pods_keep(
+    git: Git, tmp_path: Path, base: str, old: str, new: str, variables: str
+) -> None:
+    (tmp_path / "job.yaml").write_text(base)
+    commit(git, "a job")
+    (tmp_path / "job.yaml").write_text(base.replace(old, new))
+    notes = [note for note in compare_paths(()).notes if "that run keep" in note]
+    expected = f"PyTorchJob bert: the Pods that run keep {variables} "
+    assert [note.startswith(expected) for note in notes] == ([True] if variables else [])
+
+
 @pytest.mark.usefixtures("git")
 def test_what_is_rendered_from_a_profile_is_no_second_job(tmp_path: Path) -> None:
     (tmp_path / "profile.yaml").write_text(PROFILE)

@@ -15,7 +15,7 @@ from podplan.cli.shell_completion import complete_topics
 from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.errors import UsageError
 from podplan.core.suggestions import suggest_phrase
-from podplan.lint.registry import load_builtin_policies, load_policy_document
+from podplan.lint.registry import load_builtin_page, load_builtin_policies, load_policy_document
 from podplan.report.sanitization import escape_workflow_commands
 from podplan.report.terminal_style import Style
 
@@ -58,8 +58,8 @@ def _explain_rule(topic: str, format_: str, style: Style, examples: bool) -> str
             return render_json(data) if format_ == "json" else render_text(data, style, examples)
     for rule in BUILTIN_RULES.values():
         if code == rule.code or rule.is_named(topic):
-            data = describe_builtin_rule(rule)
-            return render_json(data) if format_ == "json" else render_text(data, style)
+            data = describe_builtin_rule(rule, load_builtin_page(rule.code))
+            return render_json(data) if format_ == "json" else render_text(data, style, examples)
     return ""
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from podplan.cli.settings import CLOCK, LIST_KEYS, Setting
+from podplan.cli.settings import CLOCK, LIST_KEYS, Setting, split_words
 from podplan.config import Config, PathSettings
 from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.errors import UsageError
 from podplan.core.findings import Severity
 from podplan.core.typing import TYPE_CHECKING, Any, TypeVar
-from podplan.lint.lint_config import LintConfig, PathSelection
+from podplan.lint.lint_config import LintConfig, PathSelection, index_rules
 from podplan.lint.policy import Policy
-from podplan.lint.rule_selection import PRESETS, RuleSelection, enforce_standard, require_known_rule
+from podplan.lint.rule_selection import (
+    PRESETS,
+    RuleSelection,
+    enforce_standard,
+    list_ignored_texts,
+    require_known_rule,
+)
 from podplan.workspace.files import (
     OutsideRoot,
     PathNotFound,
@@ -40,7 +46,11 @@ def rule_options(command: Command) -> Command:
         [
             click.option("--select", **rules, help="Enable only these rules: codes, names, prefixes or ALL."),
             click.option("--extend-select", **rules, help="Enable these rules in addition."),
-            click.option("--ignore", **rules, help="Disable these rules."),
+            click.option(
+                "--ignore",
+                **rules,
+                help="Disable these rules; wins over --select unless that is more specific.",
+            ),
             click.option(
                 "--preset",
                 type=click.Choice(PRESETS),
@@ -119,6 +129,21 @@ def build_lint_config(
         custom.file_texts if custom is not None else {},
         settings["pss"].value,
     )
+
+
+def list_ignored_flags(
+    settings: Mapping[str, Setting], flags: Mapping[str, Any], lint_config: LintConfig
+) -> Iterator[str]:
+    """Yield a sentence for each rule of --select and --extend-select that stays off because it is ignored."""
+    rules = list(index_rules(lint_config).values())
+    for key in ("select", "extend-select"):
+        texts = split_words(flags.get(key.replace("-", "_")) or ())
+        for text, ignored in list_ignored_texts(texts, lint_config.selection, rules):
+            source = settings["ignore"].source
+            yield (
+                f"--{key} {text} has no effect: {source} ignores {ignored}, which wins unless --{key} is more"
+                " specific"
+            )
 
 
 def _select_builtin_policies(settings: Mapping[str, Setting]) -> tuple[Policy, ...]:

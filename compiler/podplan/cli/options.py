@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from podplan import kubernetes
-from podplan.cli.lint_config import build_lint_config
+from podplan.cli.lint_config import build_lint_config, list_ignored_flags
 from podplan.cli.output import write_escaped_stderr
 from podplan.cli.settings import Setting, resolve_settings
 from podplan.config import Config, load_config_file, load_config_for
@@ -189,6 +189,8 @@ def resolve_run_settings(
     config = load_configuration(paths, flags.get("config", ""), flags.get("isolated", False))
     settings_by_key = resolve_settings(config, flags, clock)
     lint_config = build_lint_config(settings_by_key, config, flags, baseline_is_read, with_policies)
+    for message in list_ignored_flags(settings_by_key, flags, lint_config):
+        _print_once(f"podplan: {message}\n")
     pipeline_settings = PipelineSettings(
         kubernetes_version=_parse_version(settings_by_key["k8s-version"].value),
         environments=_parse_environments(flags.get("environments", ())),

@@ -53,7 +53,8 @@ def command(
     beside them. Each verdict is about one job in an otherwise empty cluster, with the message of Kueue; the
     sums below are about all jobs together. What git does not say is unknown, but with a
     ClusterQueue in git, the ResourceFlavors that it names must be there too, else its jobs are inadmissible.
-    Jobs of T9k are compared with the queues of the ClusterInventory.
+    Jobs of T9k are compared with the queues of the ClusterInventory. A profile with environments has a job
+    in each; -e NAME plans some.
     """
     from importlib import import_module
 
@@ -116,7 +117,7 @@ def plan_paths(paths: Sequence[str], prints_findings: bool = True, **flags: Any)
     shown_paths = default_paths(paths)
     if list(shown_paths) == ["-"]:
         raise UsageError("podplan plan reads the queues of a repository; give it a path, not standard input")
-    flags = {**flags, "resumed": True}
+    flags = {**flags, "resumed": True, "environments": flags.get("environments") or ("all",)}
     run_settings = resolve_run_settings(shown_paths, **flags)
     loader = Loader(exclude=run_settings.exclude)
     cluster = loader.find_cluster(shown_paths[0], run_settings.settings.cluster_paths)

@@ -9,7 +9,8 @@ import click
 from podplan.cli.help import HelpCommand
 from podplan.cli.options import list_custom_policies
 from podplan.cli.output import print_message, write_stdout
-from podplan.core.builtin_rules import BUILTIN_RULES
+from podplan.cli.shell_completion import complete_rules
+from podplan.core.builtin_rules import BUILTIN_RULES, Rule
 from podplan.core.errors import UsageError
 from podplan.core.suggestions import suggest_or_list
 from podplan.core.typing import Any
@@ -18,6 +19,7 @@ from podplan.kubernetes import DEFAULT_VERSION, supported_versions
 from podplan.lint.policy import Policy
 from podplan.lint.policy_scope import list_kind_names, names_kind
 from podplan.lint.registry import load_builtin_policies, load_policy_documents
+from podplan.lint.rule_selection import matches_rule, require_known_rule
 from podplan.report.json import encode_json
 from podplan.report.sanitization import escape_text, escape_workflow_commands
 
@@ -27,10 +29,12 @@ NEEDED_INPUTS = {
     " explain ClusterInventory describes it), or name it with --inventory FILE",
     "base": "these rules compare with another revision: check with --base, --changed-since or --new-since",
 }
+NEED_WORDS = {"inventory": "an inventory", "base": "a base revision"}
 CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan are exported"
 
 
 @click.command("rules", cls=HelpCommand)
+@click.argument("prefixes", metavar="[PREFIX]...", nargs=-1, shell_complete=complete_rules)
 @click.option("--format", "format_", type=click.Choice(["text", "json", "md"]), default="text")
 @click.option(
     "--export",
@@ -58,6 +62,7 @@ CUSTOM_POLICY_NOTE = "it is a policy of this repository; only those of podplan a
 )
 @click.option("--isolated", is_flag=True, help="Ignore configuration files, and so custom policies.")
 def command(
+    prefixes: tuple[str, ...],
     format_: str,
     export: str | None,
     kind: str,
@@ -66,7 +71,10 @@ def command(
     config: str,
     isolated: bool,
 ) -> int:
-    """List all rules, including custom policies, or export the rules that a cluster can enforce.
+    """List the rules, including custom policies, or export the rules that a cluster can enforce.
+
+    PREFIX is the beginning of a code (DIST, DIST0), a code or a name, as for --select; without one, all rules
+    are listed.
 
     --export vap prints the policies written in CEL as ValidatingAdmissionPolicy objects with their
     bindings. A * in the list marks these rules; --format json gives the reason why the others cannot be
@@ -84,8 +92,10 @@ def command(
         raise UsageError("--kind works with --format text or json, and without --export")
     if needs and (kind or export or format_ == "md"):
         raise UsageError("--needs works with --format text or json, and without --export and --kind")
+    if prefixes and (export or format_ == "md"):
+        raise UsageError("PREFIX works with --format text or json, and without --export")
     if kind:
-        _list_rules_of_kind(kind, format_, k8s_version, list_custom_policies(config, isolated))
+        _list_rules_of_kind(kind, format_, k8s_version, list_custom_policies(config, isolated), prefixes)
     elif export:
         from podplan.lint.vap_export import export_vap, find_export_obstacles
         from podplan.yaml.writer import emit_documents
@@ -99,24 +109,29 @@ def command(
             click.echo(f"not exported: {len(export_obstacles)} rules; rules --format json says why", err=True)
         write_stdout(emit_documents(export_vap(load_builtin_policies(), k8s_version)))
     elif format_ == "json":
-        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs)
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs, prefixes)
         write_stdout(encode_json({"format": 1, "rules": rows}, indent=2) + "\n")
     elif format_ == "md":
         from podplan.report.rule_page import render_rules_table
 
         write_stdout(render_rules_table(load_policy_documents(), list(BUILTIN_RULES.values())))
     else:
-        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs)
-        widths = max(9, *(len(row["code"]) for row in rows)), max(len(row["name"]) for row in rows)
+        rows = _list_rules(k8s_version, list_custom_policies(config, isolated), needs, prefixes)
+        widths = (
+            max((9, *(len(row["code"]) for row in rows))),
+            max((len(row["name"]) for row in rows), default=0),
+        )
         write_stdout(
             escape_workflow_commands("".join(f"{escape_text(_format_rule(row, *widths))}\n" for row in rows))
         )
         if needs:
-            print_message(NEEDED_INPUTS[needs])
+            print_message(NEEDED_INPUTS[needs] if rows else f"none of these rules needs {NEED_WORDS[needs]}")
     return 0
 
 
-def _list_rules_of_kind(name: str, format_: str, version: str, custom_policies: Sequence[Policy]) -> None:
+def _list_rules_of_kind(
+    name: str, format_: str, version: str, custom_policies: Sequence[Policy], prefixes: Sequence[str]
+) -> None:
     from podplan.report.kind_rules import describe_applicability, describe_kind, render_text
 
     kind = find_kind_by_name(name)
@@ -124,7 +139,7 @@ def _list_rules_of_kind(name: str, format_: str, version: str, custom_policies: 
     everywhere = {"applies": True, "lacks": [], "unwanted": []}
     rows = [
         row | (describe_applicability(policies[row["code"]], kind) if row["code"] in policies else everywhere)
-        for row in _list_rules(version, custom_policies)
+        for row in _list_rules(version, custom_policies, prefixes=prefixes)
     ]
     if format_ == "json":
         data = {"format": 1, "kind": describe_kind(kind), "rules": rows}
@@ -154,9 +169,13 @@ def _format_rule(row: dict[str, Any], code: int, name: int) -> str:
 
 
 def _list_rules(
-    version: str, custom_policies: Sequence[Policy], needs: str | None = None
+    version: str,
+    custom_policies: Sequence[Policy],
+    needs: str | None = None,
+    prefixes: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return all rules, policies first, each as a mapping; with ``needs`` only those that need the input."""
+    """Return the rules, policies first, each as a mapping: those that need an input, if ``needs`` names one,
+    and those that one of the ``prefixes`` means. Raises UsageError for a prefix that means none."""
     from podplan.lint.vap_export import find_export_obstacles
 
     export_obstacles = find_export_obstacles(load_builtin_policies(), version) | {
@@ -200,5 +219,26 @@ def _list_rules(
         }
         for rule in BUILTIN_RULES.values()
     ]
-    rows = policies + builtin
-    return [row for row in rows if needs is None or needs in row["needs"]]
+    rules = [
+        *(policy.rule for policy in (*load_builtin_policies(), *custom_policies)),
+        *BUILTIN_RULES.values(),
+    ]
+    chosen = _choose_rules(prefixes, rules)
+    return [
+        row
+        for row in policies + builtin
+        if (needs is None or needs in row["needs"]) and (chosen is None or row["code"] in chosen)
+    ]
+
+
+def _choose_rules(prefixes: Sequence[str], rules: Sequence[Rule]) -> set[str] | None:
+    """Return the codes of the rules that the prefixes mean, in upper or lower case; None for all rules."""
+    if not prefixes:
+        return None
+    chosen: set[str] = set()
+    for text in ",".join(prefixes).split(","):
+        codes = {rule.code for rule in rules if matches_rule(text, rule) or matches_rule(text.upper(), rule)}
+        if not text or not codes:
+            require_known_rule(text, rules)
+        chosen |= codes
+    return chosen

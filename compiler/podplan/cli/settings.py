@@ -90,7 +90,7 @@ def _convert_flag(key: str, flag_value: Any) -> Any:
     if key == "exclude":
         return tuple(flag_value)
     return (
-        _split_words(flag_value)
+        split_words(flag_value)
         if key in LIST_KEYS
         else parse_severities(flag_value)
         if key == "severity"
@@ -110,7 +110,7 @@ def parse_severities(pairs: Iterable[str]) -> dict[str, Severity]:
     return severity_by_code
 
 
-def _split_words(texts: Iterable[str]) -> tuple[str, ...]:
+def split_words(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in texts for word in text.split(",") if word.strip())
 
 

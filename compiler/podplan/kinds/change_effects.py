@@ -45,7 +45,8 @@ class ChangeRule(NamedTuple):
     """The effect of a change at ``path`` or below it.
 
     ``paused_behavior`` is set if a paused job takes over the change in place instead. A rule with ``applies``
-    counts only if that is true of the old and the new CR.
+    counts only if that is true of the old and the new CR. With ``keeps_pods`` the Pods that run stay, with
+    the variables that they have, beside those that the controller adds.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class ChangeRule(NamedTuple):
     behavior: Behavior
     paused_behavior: Behavior | None = None
     applies: Callable[[Any, Any], bool] | None = None
+    keeps_pods: bool = False
 
 
 class ChangeRules(NamedTuple):
@@ -70,11 +72,13 @@ _DEFAULT_RULES = (
 
 
 class FieldEffect(NamedTuple):
-    """The effect of the change at one path of a CR, and the behavior that states it."""
+    """The effect of the change at one path of a CR, the behavior that states it, and whether the Pods that
+    run stay beside those that the change adds."""
 
     path: Path
     level: EffectLevel
     behavior: Behavior
+    keeps_pods: bool = False
 
 
 class ChangeEffect(NamedTuple):
@@ -148,7 +152,7 @@ def _find_field_effect(rules: Iterable[ChangeRule], path: Path, is_paused: bool)
     rule = next(rule for rule in rules if path[: len(rule.path)] == rule.path)
     if is_paused and rule.paused_behavior is not None:
         return FieldEffect(path, "in-place", rule.paused_behavior)
-    return FieldEffect(path, rule.level, rule.behavior)
+    return FieldEffect(path, rule.level, rule.behavior, rule.keeps_pods)
 
 
 def iter_changed_paths(old: Any, new: Any) -> Iterator[Path]:

@@ -41,6 +41,7 @@ TRAITS: Mapping[str, str] = {
     "time-to-live": "The CR can state when a finished job is deleted (ttlSecondsAfterFinished)",
     "shm-by-controller": "The controller mounts a volume in memory at /dev/shm",
     "own-name-rules": "podplan checks the name of a job by the rules of its controller",
+    "no-queue-integration": "Kueue has no integration for the kind, and queues none of its jobs",
     "kueue": "Kueue can queue the jobs, as its integration for the kind does",
     "ray-cluster": "The CR states a cluster of Ray: the head and groups of workers",
     # Traits of the launch.
@@ -79,7 +80,7 @@ TRAITS: Mapping[str, str] = {
     "exit-code-restarts": "A restart policy ExitCode restarts replicas by their exit codes",
     "exit-code-unlimited": "A restart policy ExitCode restarts replicas without a limit",
     "exit-code-waits": "With a restart policy ExitCode a failed replica is neither restarted nor reported",
-    "negative-retries-fail": "A negative runPolicy.backoffLimit fails the job before it has Pods",
+    "negative-retries-fail": "A negative limit of restarts or deadline fails the job at once",
     "succeeds-without-main": "A main replica type with replicas: 0 makes the job succeed at once",
     "template-restart-policy-ignored": "The restart policy inside a Pod template has no effect",
 }

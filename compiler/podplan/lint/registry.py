@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INDEX_FILE = "index.json"
 BASES_FOLDER = "bases"
+BUILTIN_FOLDER = "builtin"
 EXCLUDED_KEYS = frozenset({"why", "links", "examples", "proof", "placeholders"})
 
 
@@ -58,6 +59,11 @@ def load_policy_document(code: str) -> dict[str, Any]:
     data = _parse_policy_file(f"{code}.yaml")
     bases = load_example_bases()
     return data | {"examples": [bases.resolve_example(example) for example in data["examples"]]}
+
+
+def load_builtin_page(code: str) -> dict[str, Any]:
+    """The reasons, the help and the examples of a built-in rule. Raises FileNotFoundError."""
+    return _parse_policy_file(BUILTIN_FOLDER, f"{code}.yaml")
 
 
 def _parse_policy_file(*names: str) -> dict[str, Any]:

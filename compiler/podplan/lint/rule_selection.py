@@ -175,6 +175,20 @@ def _is_enabled(rule: Rule, selection: RuleSelection, is_default: bool) -> bool:
     return is_default
 
 
+def list_ignored_texts(
+    texts: Iterable[str], selection: RuleSelection, rules: Iterable[Rule]
+) -> Iterator[tuple[str, str]]:
+    """Yield the texts of ``select`` and ``extend_select`` that turn no rule on, because ``ignore`` wins for
+    each; with the first entry of ``ignore`` that does so."""
+    rules = list(rules)
+    for text in texts:
+        selected = [
+            rule for rule in rules if rule.code not in UNSUPPRESSIBLE_RULES and matches_rule(text, rule)
+        ]
+        if selected and not any(_is_enabled(rule, selection, is_default=False) for rule in selected):
+            yield text, next(one for one in selection.ignore if matches_rule(one, selected[0]))
+
+
 def _iter_outer_selections(selection: RuleSelection) -> Iterator[RuleSelection]:
     """A selection and its outer ones; a loop, since each [[paths]] of a podplan.toml may have added one."""
     current: RuleSelection | None = selection

@@ -9,6 +9,7 @@ from podplan.core.findings import Finding, to_json_pointer
 from podplan.core.structural_diff import ABSENT
 from podplan.kinds.change_effects import FieldEffect
 from podplan.kubernetes import quantities
+from podplan.report.diff_words import split_gpus, split_total_gpus
 from podplan.tools.diff.model import Count, Diff, Difference, JobChange, Queue
 
 
@@ -36,6 +37,7 @@ def build_impact(diff: Diff) -> dict[str, Any]:
     totals = diff.impact
     return {
         "gpus": _build_count(totals.gpus),
+        "gpuChange": _build_gpu_change(split_total_gpus(diff)),
         "pods": _build_count(totals.pods),
         "jobs": {
             "created": totals.created,
@@ -52,6 +54,11 @@ def build_impact(diff: Diff) -> dict[str, Any]:
 
 def _build_count(count: Count) -> dict[str, int]:
     return {"before": count.before, "after": count.after}
+
+
+def _build_gpu_change(gpus: tuple[int, int]) -> dict[str, int]:
+    on_merge, later = gpus
+    return {"onMerge": on_merge, "afterRecreation": later}
 
 
 def _build_queue(queue: Queue) -> dict[str, Any]:
@@ -89,6 +96,7 @@ def _build_job(job: JobChange) -> dict[str, Any]:
         "isJob": job.is_job,
         "pods": _build_count(job.pods),
         "gpus": _build_count(job.gpus),
+        "gpuChange": _build_gpu_change(split_gpus(job)),
         "gpuHours": _build_hours(job.gpu_seconds),
         "reasons": [_build_effect(effect) for effect in job.effects],
         "findings": [_build_finding(found) for found in job.findings],

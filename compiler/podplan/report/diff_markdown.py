@@ -30,7 +30,7 @@ def render(diff: Diff, max_length: int = MAX_CHARACTERS) -> str:
     """Render the impact, then the jobs, then each change, collapsed; at most ``max_length`` characters."""
     text = f"### podplan diff: {escape_markdown(words.format_title(diff))}\n\n"
     if diff.is_empty:
-        text += f"{words.NO_CHANGE_TEXT}\n"
+        text += f"{words.format_no_change(diff)}\n"
     else:
         text += f"**{escape_markdown(words.format_impact(diff))}**\n"
         if sentence := words.format_recreation(diff):

@@ -25,7 +25,7 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
     """Render the text; "no change" if there is none."""
     parts = [style.paint(words.format_title(diff), BOLD)]
     if diff.is_empty:
-        parts.append(words.NO_CHANGE_TEXT)
+        parts.append(words.format_no_change(diff))
     else:
         impact_lines = _wrap_sentence(f"impact  {words.format_impact(diff)}", 8)
         if sentence := words.format_recreation(diff):

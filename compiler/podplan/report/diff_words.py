@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podplan.core.findings import Path
+from podplan.core.wording import format_count
 from podplan.kinds.change_effects import FieldEffect
 from podplan.lint.analysis.resources import format_amount as amount
 from podplan.report.hours import format_hours
@@ -33,7 +34,6 @@ _ACTION_ORDER = (
     *("broken", "created", "removed", "re-create", "renamed", "on merge", "relabel", "mended", "same CR"),
     "changed",
 )
-NO_CHANGE_TEXT = "no change: both sides make the same objects"
 
 
 class JobGroup(NamedTuple):
@@ -57,7 +57,26 @@ def format_impact(diff: Diff) -> str:
     """Format the impact on one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 need re-creation"."""
     impact = diff.impact
     sums = ", ".join([_format_total(impact.gpus, "GPU"), _format_total(impact.pods, "Pod")])
-    return f"{sums}; {', '.join(_format_outcomes(diff)) or 'no job changes'}"
+    outcomes = [*(_format_outcomes(diff) or ["no job changes"]), *_format_unreadable_files(diff)]
+    return f"{sums}; {', '.join(outcomes)}"
+
+
+def format_no_change(diff: Diff) -> str:
+    """Format that nothing differs, and how much was not compared."""
+    if not diff.uncompared:
+        return "no change: both sides make the same objects"
+    are = "is" if diff.uncompared == 1 else "are"
+    jobs = format_count(diff.uncompared, "job or file", "jobs or files")
+    return f"no change in what can be compared; {jobs} with errors {are} not compared"
+
+
+def _format_unreadable_files(diff: Diff) -> list[str]:
+    """Format the number of files that cannot be read now, or could not before: nothing is known of them."""
+    broken, mended = (
+        sum(job.what == what and job.kind == "file" for job in diff.jobs) for what in ("broken", "mended")
+    )
+    texts = [f"{format_count(broken, 'file')} cannot be read"] if broken else []
+    return texts + ([f"{format_count(mended, 'file')} could not be read before"] if mended else [])
 
 
 def _format_outcomes(diff: Diff) -> list[str]:
@@ -91,12 +110,24 @@ def format_recreation(diff: Diff) -> str:
     keeps = "job keeps what it has" if len(jobs) == 1 else "jobs keep what they have"
     text = f"until then the running {keeps}"
     at_once = sum(job.gpus_on_merge for job in jobs)
-    later = sum(job.gpus.more for job in jobs) - at_once
-    now = diff.impact.gpus.more - later
+    now, later = split_total_gpus(diff)
     if not later and not at_once:
         return text
     rest = f", {later:+} only after re-creation" if later else ""
     return f"{text}: {now:+} GPU{'' if abs(now) == 1 else 's'} on merge{rest}"
+
+
+def split_gpus(job: JobChange) -> tuple[int, int]:
+    """Return the GPUs that a job gets more, or fewer, on merge, and those only after its re-creation."""
+    if name_action(job) != "re-create":
+        return job.gpus.more, 0
+    return job.gpus_on_merge, job.gpus.more - job.gpus_on_merge
+
+
+def split_total_gpus(diff: Diff) -> tuple[int, int]:
+    """Return the GPUs that all jobs get more, or fewer, on merge, and those only after re-creation."""
+    later = sum(split_gpus(job)[1] for job in diff.jobs)
+    return diff.impact.gpus.more - later, later
 
 
 def format_gpu_hours(gpu_seconds: Count) -> str:

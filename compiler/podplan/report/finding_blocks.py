@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.checker.check import CheckResult
 from podplan.checker.jobs import EXTENDS_LABEL
@@ -23,6 +23,7 @@ from podplan.report.users import find_user_files, group_by_message, name_some
 from podplan.yaml.positions import LINE_BREAK
 
 MAX_LISTED_INSTANCES = 3
+MAX_LISTED_REPETITIONS = 5
 MAX_PREVIEW_LINES = 6  # lines of a fix
 
 
@@ -36,7 +37,8 @@ def format_findings(result: CheckResult, style: Style) -> list[str]:
     listed = [found for found in result.findings if found.severity > Severity.INFO]
     mistakes = [_merge_users(group) for group in group_by_message(listed)]
     blocks = [
-        _format_finding(first, lines, style, folded) for first, folded in _fold_findings(mistakes, lines)
+        _format_finding(first, lines, style, folded, repetitions)
+        for first, folded, repetitions in _fold_repetitions(_fold_findings(mistakes, lines), lines)
     ]
     infos = [_format_info_line(found, style) for found in result.findings if found.severity <= Severity.INFO]
     return [*blocks, "\n".join(infos)] if infos else blocks
@@ -60,6 +62,44 @@ def _fold_findings(
     for group in groups.values():
         first = max(group, key=lambda found: found.severity)
         yield first, [found for found in group if found is not first]
+
+
+def _fold_repetitions(
+    groups: Iterable[tuple[Finding, list[Finding]]], lines_of: Mapping[str, list[str]]
+) -> Iterator[tuple[Finding, list[Finding], list[Finding]]]:
+    """Yield each group with the findings that repeat its first one elsewhere in the same object.
+
+    A mistake that is copied to the template of another replica type is one mistake: rule, message and text
+    are the same. One with a fix shows its lines, so it is not folded.
+    """
+    repeated: dict[object, tuple[Finding, list[Finding], list[Finding]]] = {}
+    for number, (first, folded) in enumerate(groups):
+        findings = [first, *folded]
+        key: object = number
+        if first.object is not None and all(found.fix is None for found in findings):
+            key = (
+                first.location.file,
+                tuple(sorted((name, str(value)) for name, value in first.object.items())),
+                _find_first_line(first.location, lines_of),
+                *(
+                    (found.rule, found.severity, found.message, found.help, found.instances)
+                    for found in findings
+                ),
+            )
+        if key in repeated:
+            repeated[key][2].append(first)
+        else:
+            repeated[key] = (first, folded, [])
+    yield from repeated.values()
+
+
+def _find_first_line(location: Location, lines_of: Mapping[str, list[str]]) -> str:
+    """Return what a location underlines of its first line."""
+    lines = lines_of.get(location.file, [])
+    if location.line > len(lines):
+        return ""
+    text = lines[location.line - 1][location.column - 1 :]
+    return text[: location.end_column - location.column] if location.line == location.end_line else text
 
 
 def _is_value(location: Location, lines_of: Mapping[str, list[str]]) -> bool:
@@ -108,7 +148,11 @@ class FrameLabel(NamedTuple):
 
 
 def _format_finding(
-    finding: Finding, lines_of: Mapping[str, list[str]], style: Style, folded: Sequence[Finding]
+    finding: Finding,
+    lines_of: Mapping[str, list[str]],
+    style: Style,
+    folded: Sequence[Finding],
+    repetitions: Sequence[Finding],
 ) -> str:
     labels = [FrameLabel(finding.location, "", is_primary=True)]
     labels += [
@@ -128,12 +172,22 @@ def _format_finding(
             file_labels, lines_of.get(file, []), gutter, style, SEVERITY_STYLES[finding.severity]
         )
     also = [f"also: {one.severity}[{one.rule} {one.name}]: {one.message}" for one in folded]
-    for note in (*_format_notes(finding), *also):
+    for note in (*_format_notes(finding), *also, *_format_repetitions(repetitions)):
         first_line, *continuation = style.wrap_text(escape_text(truncate_text(note)), gutter + 3, gutter + 5)
         lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *continuation]
     if finding.fix is not None:
         lines += _format_fix_preview(finding.fix, lines_of, gutter, style)
     return "\n".join(lines)
+
+
+def _format_repetitions(repetitions: Sequence[Finding]) -> Iterator[str]:
+    more = len(repetitions) - MAX_LISTED_REPETITIONS
+    for finding in repetitions[:MAX_LISTED_REPETITIONS] if more > 1 else repetitions:
+        location, lowered = finding.location, finding.lowered
+        object_name = f" ({lowered.kind}/{lowered.folded_name})" if lowered is not None else ""
+        yield f"also at {location.file}:{location.line}:{location.column}{object_name}"
+    if more > 1:
+        yield f"also at {more} more places, which --format concise lists"
 
 
 def _format_fix_preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.kinds.registry import GroupVersionKind, load_spec
 from podplan.kinds.traits import TRAITS
 from podplan.lint.policy import Policy
@@ -34,22 +35,26 @@ def render_text(kind: GroupVersionKind, rows: Sequence[Mapping[str, Any]]) -> st
     code = max(9, *(len(row["code"]) for row in rows))
     name = max(len(row["name"]) for row in rows)
     traits = ", ".join(sorted(load_spec(kind).traits))
+    apply = "applies" if len(applying) == 1 else "apply"
     lines = [
         f"{kind.kind} ({kind.api_version})",
         f"traits: {traits}",
         "",
-        f"{len(applying)} of {len(rows)} rules apply:",
+        f"{len(applying)} of {format_count(len(rows), 'rule')} {apply}:",
         *(
             f"  {row['code']:{code}} {row['name']:{name}} {row['severity']:8} {row['summary']}"
             for row in applying
         ),
-        "",
-        f"{len(others)} rules do not apply:",
-        *(f"  {row['code']:{code}} {row['name']:{name}} {explain_mismatch(row)}" for row in others),
-        "",
-        "traits that decide about them:",
-        *_describe_traits(others),
     ]
+    if others:
+        lines += [
+            "",
+            f"{format_count(len(others), 'rule')} {'does' if len(others) == 1 else 'do'} not apply:",
+            *(f"  {row['code']:{code}} {row['name']:{name}} {explain_mismatch(row)}" for row in others),
+            "",
+            "traits that decide about them:",
+            *_describe_traits(others),
+        ]
     return "".join(f"{escape_text(line)}\n" for line in lines)
 
 

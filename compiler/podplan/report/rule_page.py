@@ -8,6 +8,7 @@ from podplan.core.builtin_rules import Rule
 from podplan.core.typing import Any
 from podplan.lint.policy import fill_generic_placeholders
 from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
+from podplan.report.sanitization import escape_text
 from podplan.yaml.writer import emit_document
 
 NEED_TEXTS = {"inventory": "inventory", "base": "a revision to compare with (`--base`)"}
@@ -19,6 +20,7 @@ SCOPE_TEXTS = {
     "set": "all jobs together",
     "variants": "all variants of a profile together",
 }
+VERDICT_TITLES = {"bad": "Reported", "good": "Not reported", "near": "Not reported, though similar"}
 CASES_PATH = "../../tests/conformance/cases"
 
 
@@ -44,16 +46,55 @@ def _format_help(data: Mapping[str, Any]) -> list[str]:
     """Format the help, if it is the same for all kinds, and a list of the kinds with another one."""
     help_text = fill_generic_placeholders(data, data.get("help", ""))
     paragraphs = [f"{help_text[:1].upper()}{help_text[1:]}."] if help_text else []
+    if "helpFor" not in data:
+        return paragraphs
     kinds = [
         f"- {kind}: {fill_generic_placeholders(data, text)}"
-        for kind, text in list_help_by_kind(parse_scope(data["scope"]), data.get("helpFor", {})).items()
+        for kind, text in list_help_by_kind(parse_scope(data["scope"]), data["helpFor"]).items()
     ]
     return [*paragraphs, "\n".join(kinds)] if kinds else paragraphs
 
 
-def render_builtin_page(rule: Rule) -> str:
-    """Render the page of a built-in rule."""
-    return f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n**{rule.severity}**, {rule.basis}\n"
+def render_builtin_page(rule: Rule, page: Mapping[str, Any]) -> str:
+    """Render the page of a built-in rule, in Markdown, from the data of its file."""
+    parts = [
+        f"# {rule.code} {rule.name}",
+        rule.summary,
+        f"**{rule.severity}**, {rule.basis}" + _format_aliases(rule._asdict()),
+        f"## Why\n\n{page['why'].strip()}",
+        "\n\n".join(["## What to do", *_format_help(page)]),
+        *(_render_file_example(example) for example in page["examples"]),
+    ]
+    if page.get("links"):
+        parts.append("## Links\n\n" + "\n".join(f"- <{link}>" for link in page["links"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def format_command(example: Mapping[str, Any]) -> str:
+    """Format the command of an example of a built-in rule; "" for a plain check."""
+    return " ".join(("podplan", *example["command"])) if "command" in example else ""
+
+
+def format_reported_message(example: Mapping[str, Any]) -> str:
+    """Format the message of an example of a built-in rule, with its line; "" without one."""
+    return ": ".join(example[key] for key in ("at", "message") if key in example)
+
+
+def _render_file_example(example: Mapping[str, Any]) -> str:
+    verdict = VERDICT_TITLES[example["verdict"]]
+    command = f"With `{format_command(example)}`:\n\n" if "command" in example else ""
+    files = "\n\n".join(
+        f"`{name}`:\n\n```{'toml' if name.endswith('.toml') else 'yaml'}\n{escape_lines(text)}```"
+        for name, text in example["files"].items()
+    )
+    message = format_reported_message(example)
+    return f"## {verdict}: {example['name']}\n\n{command}{files}" + (f"\n\n> {message}" if message else "")
+
+
+def escape_lines(text: str) -> str:
+    """Return a text of several lines with its invisible characters as escapes, but for tabs."""
+    lines = ("\t".join(map(escape_text, line.split("\t"))) for line in text.splitlines())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_rules_table(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rule]) -> str:
@@ -62,7 +103,10 @@ def render_rules_table(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rul
         f"| [{data['id']}]({data['id']}.md) | {data['name']} | {_format_severity(data)} | {data['summary']} |"
         for data in pages
     ]
-    builtin_rows = [f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary} |" for rule in builtin]
+    builtin_rows = [
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity} | {rule.summary} |"
+        for rule in builtin
+    ]
     return (
         "# Rules\n\n`make policies` generates this page from the files in `policies/`.\n\n"
         "| code | name | severity | summary |\n|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
@@ -106,9 +150,7 @@ def _format_proof(proof: Mapping[str, str]) -> str:
 
 
 def _render_example(example: Mapping[str, Any]) -> str:
-    verdict = {"bad": "Reported", "good": "Not reported", "near": "Not reported, though similar"}[
-        example["verdict"]
-    ]
+    verdict = VERDICT_TITLES[example["verdict"]]
     objects = example.get("objects") or [example["object"]]
     file_texts = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
     text = "---\n".join((*(emit_document(entry) for entry in objects), *file_texts))

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from podplan.core.builtin_rules import Rule
 from podplan.core.findings import Severity
 from podplan.core.typing import Any
+from podplan.core.wording import format_count
 from podplan.lint.policy import Policy, fill_generic_placeholders
 from podplan.lint.policy_scope import list_help_by_kind, list_kind_names, parse_scope
 from podplan.lint.rule_selection import UNSUPPRESSIBLE_RULES
 from podplan.report.json import encode_json
-from podplan.report.rule_page import describe_scope
+from podplan.report.rule_page import describe_scope, format_command, format_reported_message
 from podplan.report.sanitization import escape_text
 from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITY_STYLES, Style
 from podplan.yaml.writer import emit_document
@@ -72,7 +73,7 @@ def describe_custom_policy(policy: Policy) -> dict[str, Any]:
     if "why" in data:
         return describe_policy(data)
     return {
-        **describe_builtin_rule(policy.rule),
+        **_describe_rule(policy.rule),
         "looksAt": describe_scope({"level": policy.scope.level}),
         "kinds": sorted(list_kind_names(policy.scope)),
         "preset": policy.preset,
@@ -82,8 +83,35 @@ def describe_custom_policy(policy: Policy) -> dict[str, Any]:
     }
 
 
-def describe_builtin_rule(rule: Rule) -> dict[str, Any]:
-    """Describe a built-in rule."""
+def describe_builtin_rule(rule: Rule, page: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a built-in rule, with the data of its page."""
+    return {
+        **_describe_rule(rule),
+        "why": " ".join(page["why"].split()),
+        "help": page["help"],
+        "examples": [
+            {
+                "name": example["name"],
+                "verdict": example["verdict"],
+                "message": format_reported_message(example) or None,
+                "text": _format_files(example),
+            }
+            for example in page["examples"]
+        ],
+        "links": list(page.get("links", ())),
+    }
+
+
+def _format_files(example: Mapping[str, Any]) -> str:
+    """Format the files of an example one below the other; one alone needs no name."""
+    files = example["files"].items()
+    command = f"# {format_command(example)}\n" if "command" in example else ""
+    if len(files) == 1 and "job.yaml" in example["files"]:
+        return command + str(example["files"]["job.yaml"])
+    return command + "\n".join(f"# {name}\n{text}" for name, text in files)
+
+
+def _describe_rule(rule: Rule) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
@@ -149,7 +177,8 @@ def _render_examples(
             yield from _wrap_text(f"= {example['message']}", style)
     if len(examples) > len(shown_verdicts) and not every_example:
         yield ""
-        yield f"{len(examples) - len(shown_verdicts)} more examples: podplan explain {code} --examples"
+        more = format_count(len(examples) - len(shown_verdicts), "more example")
+        yield f"{more}: podplan explain {code} --examples"
 
 
 def _wrap_text(sentence: str, style: Style) -> list[str]:

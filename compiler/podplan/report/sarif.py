@@ -12,7 +12,7 @@ from podplan.core.builtin_rules import BUILTIN_RULES
 from podplan.core.findings import Edit, Finding, Fix, Location, Severity, to_json_pointer
 from podplan.core.typing import Any
 from podplan.lint.baseline import SUPPRESSION_REASON as BASELINE
-from podplan.lint.registry import load_builtin_policies, load_policy_document
+from podplan.lint.registry import load_builtin_page, load_builtin_policies, load_policy_document
 from podplan.report.fingerprint import compute_fingerprints
 from podplan.report.json import encode_json
 from podplan.report.rule_page import render_builtin_page, render_rule_page
@@ -57,10 +57,11 @@ def _build_rule(finding: Finding) -> dict[str, Any]:
     if finding.rule in policy_rules:
         data = load_policy_document(finding.rule)
         markdown, full_description = render_rule_page(data), data["why"].strip()
+    elif rule:
+        page = load_builtin_page(rule.code)
+        markdown, full_description = render_builtin_page(rule, page), page["why"].strip()
     else:
-        markdown, full_description = (
-            (render_builtin_page(rule), short_description) if rule else (short_description, short_description)
-        )
+        markdown = full_description = short_description
     severity = rule.severity if rule else finding.severity
     properties: dict[str, Any] = {
         "tags": [finding.rule.rstrip("0123456789").lower()],

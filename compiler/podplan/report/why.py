@@ -258,11 +258,18 @@ def _build_redactor(steps: Sequence[TraceStep]) -> Redactor:
 
 def _redact_value(doc: TracedDocument, path: Path, secrets: Redactor) -> Any:
     """Return the value at a path with secrets redacted."""
-    return secrets.redact_value(value_at(redact_data(doc.data), path))
+    return secrets.redact_value(_read_value(redact_data(doc.data), path))
+
+
+def _read_value(data: Any, path: Path) -> Any:
+    """Return the value at a path. A variable without a value has the empty text, as in a container."""
+    value = value_at(data, path)
+    is_variable = len(path) > 2 and path[-3] == "env" and isinstance(path[-2], int) and path[-1] == "value"
+    return "" if value is None and is_variable else value
 
 
 def _format_value(doc: TracedDocument, path: Path, secrets: Redactor, limit: int = MAX_VALUE_LENGTH) -> str:
-    value = value_at(doc.data, path)
+    value = _read_value(doc.data, path)
     if _is_secret(doc, path):
         return REDACTED_NOTICE
     text = json.dumps(_redact_value(doc, path, secrets), ensure_ascii=False)

@@ -141,8 +141,11 @@ def _rename_unknown_field(diagnostic: Diagnostic, spec: KindSpec) -> Diagnostic:
     replaces_required = diagnostic.fix is not None and diagnostic.fix.safe
     if diagnostic.rule != UNKNOWN_FIELD_RULE or replaces_required:
         return diagnostic
+    from podplan.schema.messages import DROPPED_FIELD_HELP
+
     explained = spec.explain_dropped_field(diagnostic.path) if spec.explain_dropped_field is not None else ""
-    return diagnostic._replace(rule=spec.unknown_field_rule, help=explained or diagnostic.help)
+    help_text = explained or "; ".join(filter(None, (diagnostic.help, DROPPED_FIELD_HELP)))
+    return diagnostic._replace(rule=spec.unknown_field_rule, help=help_text)
 
 
 def validate_against(

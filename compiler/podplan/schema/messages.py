@@ -32,8 +32,9 @@ from podplan.schema.schema_paths import Schema, follow_reference
 MAX_REPORTED = 100
 MAX_LISTED = 8
 
+DROPPED_FIELD_HELP = "the API server drops unknown fields; kubectl rejects them, other clients do not warn"
+
 _PROFILE_KIND = "JobProfile"
-_DROPPED_FIELD_HELP = "the API server drops unknown fields; kubectl rejects them, other clients do not warn"
 
 
 class _ReportedDiagnostic(NamedTuple):
@@ -117,7 +118,7 @@ def _explain_old_spelling(diagnostic: Diagnostic, kind: str) -> Diagnostic:
             old_spelling.current_name,
         )
     )
-    return diagnostic._replace(rule="SCHEMA011", message=message, help=_DROPPED_FIELD_HELP, fix=rename)
+    return diagnostic._replace(rule="SCHEMA011", message=message, help=DROPPED_FIELD_HELP, fix=rename)
 
 
 def _report_error(schema_error: SchemaError, schema: Schema, kind: str) -> Iterator[_ReportedDiagnostic]:

@@ -35,7 +35,7 @@ _POLICY_PATHS = (("spec", "runPolicy"), ("spec", "successPolicy"), ("spec", "cle
 def build_change_rules(kind: TrainingKind) -> ChangeRules:
     """Build the change rules of a kind."""
     replicas = tuple(
-        ChangeRule(("spec", kind.specs_field, name, "replicas"), "in-place", REPLICAS)
+        ChangeRule(("spec", kind.specs_field, name, "replicas"), "in-place", REPLICAS, keeps_pods=True)
         for name in kind.types
         if name not in kind.single_types
     )

@@ -99,7 +99,9 @@ def build_spec(
             "load_change_rules": load_change_rules,
             "load_status_rules": load_status_rules,
             "load_queue_integration": load_queue_integration if kind.has_queue_integration else None,
-            "traits": TRAITS | kind.traits | ({"kueue"} if kind.has_queue_integration else frozenset()),
+            "traits": TRAITS
+            | kind.traits
+            | {"kueue" if kind.has_queue_integration else "no-queue-integration"},
             "main_replica_types": kind.main_types,
             "managers": MANAGERS,
             "known_replica_types": kind.types,

@@ -42,13 +42,27 @@ def list_deadlines(job: LoweredJob, group: ReplicaGroup) -> list[Deadline]:
 
 
 def find_zero_deadline(job: LoweredJob) -> Deadline | None:
-    """The deadline of 0 of a job, or of one of its Jobs, which then creates no Pod."""
+    """The deadline of 0 of a job, or of one of its Jobs, which then creates no Pod.
+
+    A negative deadline has passed from the start, too, where the API server accepts it. Source:
+    docs/evidence/training-operator.md#end-of-a-job.
+    """
     path: Path = ("spec", _FIELD)
     docs = [group.doc for group in job.groups if group.doc.data.get("kind") == "Job"]
     own = find_job_deadline(job)
     found = [own] if own is not None else []
     found += [Deadline(value_at(doc.data, path), doc, path) for doc in docs]
-    return next((one for one in found if one.seconds == 0 and one.seconds is not False), None)
+    is_negative_accepted = has_trait(job, "negative-retries-fail")
+    return next(
+        (
+            one
+            for one in found
+            if isinstance(one.seconds, int)
+            and not isinstance(one.seconds, bool)
+            and (one.seconds == 0 or (is_negative_accepted and one.seconds < 0))
+        ),
+        None,
+    )
 
 
 def locate_missing_deadline(job: LoweredJob, group: ReplicaGroup) -> tuple[TracedDocument | None, Path]:

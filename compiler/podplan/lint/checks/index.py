@@ -218,6 +218,7 @@ CHECK_MODULES: dict[str, str] = {
     "queue-lacks-hardware": "queues",
     "queue-name-ignored": "kueue_labels",
     "queue-name-missing": "queue_admission",
+    "queue-name-without-integration": "kueue_labels",
     "queue-oversubscribed": "queues",
     "queue-without-effect": "queue_admission",
     "queue-without-patches": "runtimes",

@@ -71,6 +71,15 @@ def _iter_unread_queues(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, Any
 
 
 @check()
+def queue_name_without_integration(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A queue label on a job of a kind that Kueue does not know. Values: ``queue``, ``kind``."""
+    queue = get_mapping(get_mapping(target.data, "metadata"), "labels").get(_QUEUE)
+    if queue:
+        kind = f"{target.data.get('kind')} of {target.data.get('apiVersion')}"
+        yield Violation(("metadata", "labels", _QUEUE), {"queue": queue, "kind": kind}, at_key=True)
+
+
+@check()
 def refused_by_kueue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A label or annotation that the webhook of Kueue refuses. Values: ``reason``, ``subject``."""
     job = target.job

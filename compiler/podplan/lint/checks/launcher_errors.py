@@ -11,6 +11,7 @@ from podplan.launchers.discovery import Invocation
 from podplan.launchers.words import CommandLineError, Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches, find_variable_path
+from podplan.lint.analysis.mpi_libraries import find_line_errors
 from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.checks.registration import STRING, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -67,7 +68,7 @@ def launcher_refuses(target: Target, params: Mapping[str, Any]) -> Iterator[Viol
             if invocation.parsed
             else ()
         )
-        for error in invocation.errors:
+        for error in find_line_errors(job, launch):
             if not _is_checked_error(invocation, error, params) or error.word in joined:
                 continue
             if _is_single_dash_option(invocation, error.word):

@@ -15,16 +15,11 @@ from podplan.launchers.mpirun import parse_line, select_grammars
 from podplan.launchers.mpirun_options import GRAMMARS, OPEN_MPI_5
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.mpi_libraries import LIBRARIES
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 DEFAULT_IMPLEMENTATION = "OpenMPI"
-_HYDRA = frozenset(("Intel MPI", "MPICH"))
-_IMPLEMENTATIONS = {
-    "OpenMPI": frozenset(("Open MPI 4.1", "Open MPI 5.0")),
-    "Intel": _HYDRA,
-    "MPICH": _HYDRA,
-}
 _RECOVERY_OPTIONS = ("enable_recovery", "max_restarts")
 _HOSTS_OPTIONS = {"hostfile": "the hosts", "host": "the hosts"}
 
@@ -72,9 +67,9 @@ def options_of_other_implementation(target: Target, _: Mapping[str, Any]) -> Ite
     """A line for another MPI library than the CR states. Values ``option``, ``given``, ``stated``."""
     spec = spec_of(target.job)
     stated = get_text(spec, "mpiImplementation") or DEFAULT_IMPLEMENTATION
-    names = _IMPLEMENTATIONS.get(stated, frozenset())
+    names = LIBRARIES.get(stated, ())
     for launch, facts in _iter_lines(target.job) if names else ():
-        if not facts.implementations or not names.isdisjoint(facts.implementations):
+        if not facts.implementations or not set(names).isdisjoint(facts.implementations):
             continue
         word, words = launch.invocation.program_word, launch.invocation.words
         grammar = next(grammar for grammar in GRAMMARS if grammar.name in names)

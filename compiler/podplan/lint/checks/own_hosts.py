@@ -247,7 +247,7 @@ def iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path,
             base = ("spec", list_key, number)
             for index, entry in get_entries(container, "env"):
                 value = get_text(entry, "value")
-                if substring in value:
+                if substring in value and not _is_overridden(container, index):
                     is_host = _HOST_VARIABLE.fullmatch(get_text(entry, "name")) is not None
                     yield (*base, "env", index, "value"), value, is_host
             for key in ("command", "args"):
@@ -255,3 +255,10 @@ def iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path,
                 for (index, value), (_, previous_word) in zip(words, [(-1, ""), *words], strict=False):
                     if substring in value:
                         yield (*base, key, index), value, bool(_HOST_OPTION.fullmatch(previous_word))
+
+
+def _is_overridden(container: Mapping[str, Any], index: int) -> bool:
+    """Whether a later variable has the name of this one, and so its place in the environment."""
+    entries = dict(get_entries(container, "env"))
+    name = get_text(entries[index], "name")
+    return any(later > index and get_text(entry, "name") == name for later, entry in entries.items())

@@ -15,6 +15,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers import endings
 from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
@@ -25,6 +26,7 @@ from podplan.lint.analysis.launches import (
     find_replica_launches,
     is_single_process,
 )
+from podplan.lint.analysis.processes import process_of, programs_of
 from podplan.lint.analysis.resources import (
     count_accelerators,
     find_training_container,
@@ -48,6 +50,8 @@ DATA_LOADER_OPTION = compile_lazily(
 _OF_ANY_POOL = compile_lazily(r"--(?:num[-_]workers|workers)(?:=(\d+))?")
 # Variables with which processes of one training find each other.
 _WORLD_VARIABLES = frozenset(("RANK", "LOCAL_RANK", "WORLD_SIZE"))
+# Programs that use no GPU and no shared memory; a demonstration or a test of a queue consists of them.
+_IDLE_PROGRAMS = frozenset(("date", "echo", "env", "hostname", "nvidia-smi", "printf", "sleep", "true"))
 _TRAINS = compile_lazily(r"train|tune|fit|pretrain|learn|main|run|eval|infer")
 
 
@@ -92,6 +96,8 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     if only_launches(target.job, group) or has_trait(target.job, "shm-by-controller"):
         return
     path, container = training_container
+    if _is_idle(container):
+        return
     mount = _find_shm_mount(group, container)
     if mount is not None and (mount.is_in_memory or "emptyDir" not in mount.volume):
         return
@@ -115,6 +121,23 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     related = list(_places(group, path, container, mount))
     related += [(group.doc, (*path, *below), label) for below, label in reason.written] if reason else []
     yield Violation(violation_path, values, related=related, change=change)
+
+
+def _is_idle(container: Mapping[str, Any]) -> bool:
+    """Whether a container prints and sleeps for a time, and ends.
+
+    One that sleeps for ever may be used by hand.
+    """
+    programs = programs_of(container)
+    if not programs or endings.endless(process_of(container)) is not None:
+        return False
+    has_substitution = any(
+        "$(" in word.text or "`" in word.text
+        for command, _ in programs
+        if command is not None
+        for word in command.words
+    )
+    return not has_substitution and all(process.name in _IDLE_PROGRAMS for _, process in programs)
 
 
 @check()

@@ -22,6 +22,7 @@ from podplan.tools.diff.document_changes import Delta, iter_document_changes
 from podplan.tools.diff.impact import compute_impact
 from podplan.tools.diff.job_facts import JobFacts, JobReference, LoadedJob
 from podplan.tools.diff.job_size import count_gpus_on_merge
+from podplan.tools.diff.kept_variables import find_kept_variables
 from podplan.tools.diff.lowered_objects import LoweredChange, Renamer, iter_lowered_changes
 from podplan.tools.diff.model import Diff, Difference, JobChange, Level
 from podplan.tools.diff.outcomes import (
@@ -31,6 +32,7 @@ from podplan.tools.diff.outcomes import (
     compute_effect,
     decide_outcome,
     is_unknown,
+    keeps_pods,
     takes_over_replicas,
 )
 from podplan.tools.diff.pairing import (
@@ -42,7 +44,7 @@ from podplan.tools.diff.pairing import (
 )
 from podplan.tools.diff.repository_state import RepositoryState
 from podplan.tools.diff.unchanged_files import UnchangedFiles
-from podplan.tools.diff.uncompared_parts import iter_notes
+from podplan.tools.diff.uncompared_parts import count_uncompared, iter_notes
 
 
 class _Part(NamedTuple):
@@ -98,7 +100,8 @@ def compare(before: RepositoryState, after: RepositoryState, level: Level) -> Di
     secrets = Redactor(before.secrets | after.secrets)
     differences = tuple(_redact(one, secrets) for one in comparison.folding.iter_differences(numbers))
     notes = tuple(iter_notes(before, after, pairs, changes))
-    return Diff("", "", level, impact, tuple(changes), differences, notes)
+    uncompared = count_uncompared(before, after, pairs, changes)
+    return Diff("", "", level, impact, tuple(changes), differences, notes, uncompared)
 
 
 class _Comparison:
@@ -143,6 +146,9 @@ class _Comparison:
             count_gpus_on_merge(loaded_before.groups, loaded_after.groups)
             if effect is not None and takes_over_replicas(effect)
             else 0,
+            find_kept_variables(loaded_before.groups, loaded_after.groups)
+            if effect is not None and keeps_pods(effect)
+            else (),
         )
         self._compared[before.ref, after.ref] = result
         for part in differences.reported:

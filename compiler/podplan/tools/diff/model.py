@@ -47,6 +47,7 @@ class JobChange(NamedTuple):
     deadline. ``is_job`` is false for other Kubernetes objects, and for documents that jobs refer to;
     ``through`` are the changed ones that the job refers to, such as its runtime. ``gpus_on_merge`` are the
     GPUs that a job with the effect "re-run" gets at once, since its controller takes over other fields.
+    ``kept_variables`` are those with one value in Pods that stay, and another in Pods that the change adds.
     """
 
     what: Literal["created", "removed", "changed", "broken", "mended"]
@@ -66,6 +67,7 @@ class JobChange(NamedTuple):
     is_job: bool = True
     through: tuple[str, ...] = ()
     gpus_on_merge: int = 0
+    kept_variables: tuple[str, ...] = ()
 
 
 class Difference(NamedTuple):
@@ -109,7 +111,10 @@ class Impact(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """All differences. ``base`` and ``head`` are the names of the revisions; ``notes`` are sentences."""
+    """All differences. ``base`` and ``head`` are the names of the revisions; ``notes`` are sentences.
+
+    ``uncompared`` is the number of jobs, and of files that cannot be read, with errors on both sides.
+    """
 
     base: str
     head: str
@@ -118,6 +123,7 @@ class Diff(NamedTuple):
     jobs: tuple[JobChange, ...] = ()
     changes: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
+    uncompared: int = 0
 
     @property
     def is_empty(self) -> bool:

@@ -18,13 +18,15 @@ MAX_FINDINGS = 3  # of a broken job
 class PairResult(NamedTuple):
     """The result for a pair of jobs: whether the CRs differ, whether anything differs at the requested
     level, and the effect of applying the change; ``through`` are the changed documents that the job refers
-    to. ``gpus_on_merge`` are those that a job which needs re-creation gets before that."""
+    to. ``gpus_on_merge`` are those that a job which needs re-creation gets before that, ``kept_variables``
+    the names of those that differ between Pods that stay and those that the change adds."""
 
     is_cr_changed: bool
     is_reported: bool
     effect: ChangeEffect | None
     through: tuple[str, ...] = ()
     gpus_on_merge: int = 0
+    kept_variables: tuple[str, ...] = ()
 
 
 UNCHANGED = PairResult(is_cr_changed=False, is_reported=False, effect=None)
@@ -73,7 +75,11 @@ def decide_outcome(pair: Pair, result: PairResult | None) -> JobChange | None:
         return change._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
     if not result.is_cr_changed and not result.is_reported:
         return None
-    change = change._replace(through=result.through, gpus_on_merge=result.gpus_on_merge)
+    change = change._replace(
+        through=result.through,
+        gpus_on_merge=result.gpus_on_merge,
+        kept_variables=result.kept_variables,
+    )
     effect = result.effect if job.is_job else None
     if effect is None:
         return change._replace(what="changed", effect=None if job.is_job else "in-place")
@@ -105,6 +111,11 @@ def takes_over_replicas(effect: ChangeEffect) -> bool:
     return effect.level == "re-run" and any(
         one.level == "in-place" and one.path[-1:] == ("replicas",) for one in effect.field_effects
     )
+
+
+def keeps_pods(effect: ChangeEffect) -> bool:
+    """Whether the Pods of a job stay while its controller adds or deletes others."""
+    return any(one.keeps_pods for one in effect.field_effects)
 
 
 def build_broken_change(source: BrokenSource, what: Literal["broken", "mended"]) -> JobChange:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from podplan.core.wording import format_count
 from podplan.tools.diff.job_facts import JobFacts, StaleFile
+from podplan.tools.diff.kept_variables import iter_kept_variable_notes
 from podplan.tools.diff.model import JobChange
 from podplan.tools.diff.outcomes import is_unknown
 from podplan.tools.diff.pairing import Pair, get_identity
@@ -21,24 +22,42 @@ def iter_notes(
     """Yield sentences about what the comparison does not show, or counts otherwise than a reader expects."""
     yield from _iter_duplicate_notes(before, after)
     yield from _iter_stale_notes(before, after)
-    named = [change for change in changes if change.what in ("broken", "mended") and change.is_job]
-    unknown = [job for pair in pairs if is_unknown(pair) and (job := pair.after or pair.before) is not None]
-    count = sum(job.is_job for job in unknown)
+    named = _list_named(changes)
     if named:
         yield f"{_exclude(len(named))} before or after the change"
-    broken = [one for one in after.broken if not one.is_shared]
-    still = max(count - len(named), 0) or (len(broken) if before.broken and not named else 0)
+    still = count_uncompared(before, after, pairs, changes)
     if still:
-        files = {job.file for job in unknown} | {one.file for one in broken}
+        broken = [one for one in after.broken if not one.is_shared]
+        files = {job.file for job in _list_unknown(pairs)} | {one.file for one in broken}
         files -= {change.file for change in named}
         they_are = "it is" if still == 1 else "they are"
         reason = f"{_exclude(still)} before and after the change"
         yield f"{reason}; {they_are} not compared{_list_files(sorted(files))}"
     yield from _iter_suspension_notes(pairs, changes)
+    yield from iter_kept_variable_notes(changes)
     unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
     if unlowered:
         kinds = ", ".join(unlowered)
         yield f"{kinds}: not lowered (podplan check says why), so only the CR is compared"
+
+
+def count_uncompared(
+    before: RepositoryState, after: RepositoryState, pairs: list[Pair], changes: list[JobChange]
+) -> int:
+    """Return the number of jobs, and of files that cannot be read, with errors on both sides."""
+    named = len(_list_named(changes))
+    count = sum(job.is_job for job in _list_unknown(pairs))
+    broken = [one for one in after.broken if not one.is_shared]
+    return max(count - named, 0) or (len(broken) if before.broken and not named else 0)
+
+
+def _list_named(changes: list[JobChange]) -> list[JobChange]:
+    """Return the jobs that the change breaks or mends, which the comparison names."""
+    return [change for change in changes if change.what in ("broken", "mended") and change.is_job]
+
+
+def _list_unknown(pairs: list[Pair]) -> list[JobFacts]:
+    return [job for pair in pairs if is_unknown(pair) and (job := pair.after or pair.before) is not None]
 
 
 def _iter_suspension_notes(pairs: list[Pair], changes: list[JobChange]) -> Iterator[str]:

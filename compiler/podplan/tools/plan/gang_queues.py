@@ -11,7 +11,7 @@ from podplan.cluster.model import Cluster
 from podplan.core.provenance import Cursor, root_cursor
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.kubernetes import quantities
-from podplan.kubernetes.accessors import get_mapping
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.inventory import get_entry, get_section, is_available_in
 from podplan.lint.analysis.jobs import find_pod_group, namespace_of, queue_of
 from podplan.lint.analysis.resources import format_amount, get_effective_request, list_resources
@@ -26,6 +26,8 @@ from podplan.lint.checks.volcano_queues import (
 )
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import JobPlan
+
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 
 class GangVerdict(NamedTuple):
@@ -49,7 +51,10 @@ def decide_by_inventory(plan: JobPlan) -> GangVerdict:
     job = LoweredJob(plan.cr, plan.replica_groups, inventory=plan.inventory)
     gang = find_pod_group(job)
     if gang is None:
-        reason = "the job names no queue, and Kueue does not manage its kind"
+        reason = "Kueue does not manage its kind"
+        assert plan.cr is not None
+        if not get_text(get_mapping(get_mapping(plan.cr.data, "metadata"), "labels"), _QUEUE_LABEL):
+            reason = f"the job names no queue, and {reason}"
         return GangVerdict(Verdict("ignored", reason))
     queue, requests = queue_of(gang), _sum_requests(job)
     verdict = Verdict("unknown", "no ClusterInventory states this queue", queue, pod_sets=requests.pod_sets)
