@@ -131,5 +131,15 @@ def test_the_figures_of_the_eighth_set() -> None:
     assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in readme
 
 
+def test_the_figures_of_the_ninth_set() -> None:
+    folder = AUDIT / "ninth"
+    mistakes = load_mistakes(folder)
+    found = [one for one in mistakes if not one.not_found]
+    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (89, 89, 43)
+    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
+    assert "72 of its 89 mistakes" in readme
+    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in readme
+
+
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]

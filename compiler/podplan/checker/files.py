@@ -81,6 +81,10 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
         )
         if not file_items:
             run.not_checked[describe_unchecked_file(source)] += 1
+        if not (is_foreign or is_template or _is_policy_file(source.file, run)):
+            text_hash = hash(source.text)
+            for number, item in enumerate(file_items):
+                index_prerequisite(item, run, JobSource(source.file, number, text_hash=text_hash))
         return
     if run.suppression_tracker.load_suppressions(source):
         run.store_text(source)

@@ -23,6 +23,8 @@ _VALUE_RULES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})
 # Rules about numbers, names and references of images, where no name of a variable is right.
 _VARIABLE_RULES = frozenset({"SCHEMA002", "SCHEMA006", "IMG001", "IMG002", "IMG003", "IMG004", "IMG005"})
 _PARAMETER = compile_lazily(r"\$\([A-Za-z]\w*[-.][^()\n]*\)")
+# The values of a Secret, which another tool often fills in: findings are about its keys.
+_SECRET_VALUES = ("stringData",)
 # $NAME in these is meant for a shell, and often a mistake.
 SHELL_FIELDS = frozenset(
     {
@@ -74,7 +76,7 @@ def _concerns_placeholder(
 
 def _is_placeholder(text: str, rule: str, location: Location) -> bool:
     """Whether another tool fills in a part of the text at a location."""
-    if not SHELL_FIELDS.isdisjoint(location.path):
+    if not SHELL_FIELDS.isdisjoint(location.path) or location.path[:1] == _SECRET_VALUES:
         return bool(find_workflow_placeholders(text))
     return (
         bool(find_placeholders(text))

@@ -142,7 +142,7 @@ def run_check(
             run_settings.jobs,
             changed_files,
         )
-    if not result.summary.files and changed_files is None:
+    if not (result.summary.files or result.limit_hits) and changed_files is None:
         from podplan.cli.output import print_message
 
         print_message(f"no YAML file in {', '.join(paths)}, so nothing is checked")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
+from posixpath import dirname
 
 from podplan.core.findings import Path
-from podplan.core.provenance import TracedDocument
+from podplan.core.provenance import TracedDocument, trace_to_source
 from podplan.lint.analysis.jobs import JobIdentity, JobNameSummary, find_written_path, get_job_label
 from podplan.lint.target import LoweredJob
 
@@ -46,3 +47,14 @@ def get_name_place(job: LoweredJob) -> tuple[TracedDocument, Path, str]:
     """Return where the name of a job is written, as a related location."""
     assert job.cr is not None
     return job.cr, find_written_path(job.cr.data, *NAME_PATH), get_job_label(job)
+
+
+def find_written_file(doc: TracedDocument) -> str:
+    """The file in which a document, or the profile that it was compiled from, is written."""
+    source = trace_to_source(doc, find_written_path(doc.data, *NAME_PATH))[-1].doc.source
+    return source.file if source is not None else ""
+
+
+def find_common_place(doc: TracedDocument, namespace: str) -> tuple[str, str]:
+    """What objects of one namespace have in common: it, or where none is written, the folder of the file."""
+    return namespace, "" if namespace else dirname(find_written_file(doc))

@@ -134,6 +134,15 @@ def count_replicas_by_type(job: LoweredJob) -> dict[str, int]:
     return counts
 
 
+def is_number_of_workers(job: LoweredJob, option: str, number: int) -> bool:
+    """Whether an option --workers may be the number of replicas of the type worker, and not of processes.
+
+    A job has to tell its processes that number where its controller does not.
+    """
+    is_given = option == "--workers" and has_trait(job, "ranks-by-user")
+    return is_given and number == count_replicas_by_type(job).get("worker", 0) > 1
+
+
 @cache_latest
 def find_replica_places(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path, str]]:
     """Return where the number of replicas of each type is written, as a related location: "4 Pods"."""

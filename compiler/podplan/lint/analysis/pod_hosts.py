@@ -53,6 +53,18 @@ def read_hostfile(job: LoweredJob) -> list[HostfileHosts]:
     return hosts
 
 
+def list_single_hosts(job: LoweredJob) -> list[str]:
+    """The hosts with a line of their own in the hostfile, such as a launcher that also trains."""
+    listings = (
+        group.doc.replica_texts.get(("data", "hostfile"))
+        for group in job.groups
+        if group.doc.data["kind"] == "ConfigMap"
+    )
+    pieces = [piece for one in listings if isinstance(one, Listing) for piece in one.pieces]
+    lines = (line for piece in pieces if isinstance(piece, str) for line in piece.splitlines())
+    return [line.split()[0].partition(":")[0] for line in lines if line.strip()]
+
+
 def count_hostfile_slots(job: LoweredJob) -> int:
     """Count the slots of all lines of the hostfile that the controller writes."""
     listings = (

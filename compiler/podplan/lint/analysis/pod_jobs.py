@@ -95,6 +95,28 @@ def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
     return bool(entries) and (bool(entries[number].get("dependsOn")) or (is_in_order and number > 0))
 
 
+class Dependency(NamedTuple):
+    """A type of Pods whose Job is created when those of another one are ready, and where that is stated."""
+
+    waiting: str
+    awaited: str
+    doc: TracedDocument
+    path: Path
+
+
+def list_ready_dependencies(job: LoweredJob) -> list[Dependency]:
+    """The Jobs of a set that wait until another one is ready, which is while it runs."""
+    doc = next((found for group in job.pods if (found := _find_set(job, group)) is not None), None)
+    entries = get_entries(get_mapping(doc.data, "spec"), "replicatedJobs") if doc is not None else []
+    return [
+        Dependency(get_text(entry, "name"), get_text(other, "name"), doc, (*path, "status"))
+        for number, entry in entries
+        for at, other in get_entries(entry, "dependsOn")
+        if doc is not None and other.get("status") == "Ready"
+        for path in [("spec", "replicatedJobs", number, "dependsOn", at)]
+    ]
+
+
 def _find_set(job: LoweredJob, group: ReplicaGroup) -> TracedDocument | None:
     """Return the JobSet of some Pods: the CR, or the one that its controller creates."""
     if _SET_LABEL not in get_mapping(get_mapping(group.doc.data, "metadata"), "labels"):

@@ -37,7 +37,7 @@ MOST_TEXT = 100_000  # longest configuration that is read, in characters
 _CONFIG = ("deepspeed_config", "deepspeed", "ds_config", "deepspeed_config_file")
 # Where the model is split, fewer replicas of it take part in a batch.
 _SPLITS = compile_lazily(
-    r"(?:^|[_.-])(?:parallel|parallelism|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline"
+    r"(?:^|[_.-])(?:parallel|parallelism|pipe|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline"
 )
 
 
@@ -176,13 +176,14 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
     ):
         return None
     for world in iter_worlds(job):
-        found = _configuration(job, list(list_program_options(job, world.launch)))
+        options = list(list_program_options(job, world.launch))
+        found = find_configuration(job, options) if not is_split(options) else None
         if found is not None:
             return found[0], world.size, (found[1].doc, found[1].path)
     return None
 
 
-def _configuration(
+def find_configuration(
     job: LoweredJob, options: list[PlacedOption]
 ) -> tuple[tuple[str, str], PlacedOption] | None:
     """Return the ConfigMap and its key that a script reads as configuration, and the option that names it."""
@@ -199,10 +200,13 @@ def _configuration(
     return None
 
 
+def is_split(options: list[PlacedOption]) -> bool:
+    """Whether options split the model among GPUs, so that fewer replicas of it take part in a batch."""
+    return any(_SPLITS.search(placed.option.key) for placed in options)
+
+
 def iter_configuration_files(options: list[PlacedOption]) -> Iterator[tuple[PlacedOption, str]]:
-    """The options that name a configuration, with its path; none where the model is split among GPUs."""
-    if any(_SPLITS.search(placed.option.key) for placed in options):
-        return
+    """The options that name a configuration, with its path."""
     for placed in options:
         value = placed.option.value or ""
         if placed.option.last in _CONFIG and value.startswith("/"):

@@ -16,10 +16,12 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container, list_init_containers
-from podplan.lint.analysis.script_options import list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.analysis.written_files import WrittenFile, list_written_files
-from podplan.lint.checks.deepspeed_batch import SIZES, iter_configuration_files, read_sizes
+from podplan.lint.checks.deepspeed_batch import SIZES, is_split, iter_configuration_files, read_sizes
 from podplan.lint.checks.deepspeed_precision import FORMATS, enables_both_formats
+from podplan.lint.checks.deepspeed_zero import read_zero_settings
+from podplan.lint.checks.exclusive_options import find_pipeline_stages
 from podplan.lint.checks.outputs import mount_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -34,9 +36,11 @@ def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Itera
         return
     reported: set[Path] = set()
     for world in iter_worlds(job):
-        for placed, path in iter_configuration_files(list(list_program_options(job, world.launch))):
+        options = list(list_program_options(job, world.launch))
+        size = None if is_elastic or is_split(options) else world.size
+        for placed, path in iter_configuration_files(options):
             for group, base, container, file in _find_writers(job, path):
-                why, name = _explain_refusal(file.text, None if is_elastic else world.size)
+                why, name = _explain_refusal(file.text, size, find_pipeline_stages(options))
                 place = _locate_name(base, file, name)
                 if not why or place in reported:
                     continue
@@ -48,10 +52,14 @@ def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Itera
                 yield Violation(place, values, related, doc=group.doc, group=group)
 
 
-def _explain_refusal(text: str, world: int | None) -> tuple[str, str]:
+def _explain_refusal(text: str, world: int | None, pipeline: PlacedOption | None) -> tuple[str, str]:
     """Why DeepSpeed refuses a configuration, and the name in it to change; two empty texts for none."""
     if enables_both_formats(text):
         return "enables fp16 and bf16", FORMATS[1]
+    zero = read_zero_settings(text) if pipeline is not None else None
+    if zero is not None and pipeline is not None and zero.splits_gradients:
+        option = pipeline.option
+        return f"sets ZeRO stage {zero.stage}, but {option.name}={option.value} makes a pipeline", "stage"
     sizes = read_sizes(text) if world is not None else None
     if sizes is None or world is None:
         return "", ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
@@ -21,9 +22,15 @@ _PAIRS = (("fp16", "bf16"), ("load_in_4bit", "load_in_8bit"), ("fsdp", "deepspee
 _WITH_VALUE = frozenset(("fsdp", "deepspeed"))
 # A stage of ZeRO that splits gradients, and stages of a pipeline that accumulates them.
 _ZERO = frozenset(("zero", "zero_stage"))
-_PIPELINE = frozenset(
-    ("pp", "pp_size", "pipeline_model_parallel_size", "pipeline_parallel_size", "pipe_parallel_size")
+_PIPELINE_TEXT = """
+    num_pipeline_stages pipe_parallel_size pipe_stages pipeline_model_parallel_size pipeline_parallel_size
+    pipeline_stages pp pp_size
+"""
+# Parts of the names of options for the server that generates samples, as in reinforcement learning.
+_OF_SERVER = compile_lazily(
+    r"(?:^|[._])(?:rollout|vllm|sglang|infer(?:ence)?|generat(?:e|ion|or)|serv(?:e|er|ing))[._]"
 )
+_PIPELINE = frozenset(_PIPELINE_TEXT.split())
 
 
 @check()
@@ -45,14 +52,21 @@ def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _iter_zero_in_pipeline(options: list[PlacedOption], launch: ContainerLaunch) -> Iterator[Violation]:
-    if any(placed.option.last == "no_pipeline_parallel" and placed.option.is_on for placed in options):
-        return
+    pipeline = find_pipeline_stages(options)
     stages = [one for one in options if one.option.last in _ZERO and one.option.value in ("2", "3")]
-    pipelines = [one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1]
-    for stage, pipeline in zip(stages[:1], pipelines[:1], strict=False):
+    for stage in stages[:1] if pipeline is not None else ():
+        assert pipeline is not None
         one, other = (f"{placed.option.name}={placed.option.value}" for placed in (pipeline, stage))
         related = [(pipeline.doc, pipeline.path, "the stages of the pipeline")]
         yield Violation(stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group)
+
+
+def find_pipeline_stages(options: list[PlacedOption]) -> PlacedOption | None:
+    """Return the option by which a training has several stages of a pipeline; None if it has one."""
+    if any(placed.option.last == "no_pipeline_parallel" and placed.option.is_on for placed in options):
+        return None
+    several = (one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1)
+    return next((one for one in several if not _OF_SERVER.search(one.option.key)), None)
 
 
 def _is_on(placed: PlacedOption) -> bool:

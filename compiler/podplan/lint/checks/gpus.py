@@ -15,7 +15,7 @@ from podplan.lint.analysis.inventory import get_section, iter_node_groups_with
 from podplan.lint.analysis.jobs import count_gpus, format_list, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS as LOCAL_LAUNCHERS
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.pod_hosts import read_hostfile
+from podplan.lint.analysis.pod_hosts import list_single_hosts, read_hostfile
 from podplan.lint.analysis.resources import (
     count_accelerators,
     get_units,
@@ -176,7 +176,8 @@ def gpu_on_launcher(target: Target, _params: Mapping[str, Any]) -> Iterator[Viol
 def _is_in_hostfile(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the first Pod of a group is in the hostfile, such as a launcher that also trains."""
     hostname = group.doc.data["spec"].get("hostname")
-    hosts = (lines.line.text_at(lines.start).split()[0] for lines in read_hostfile(job))
+    hosts = [lines.line.text_at(lines.start).split()[0] for lines in read_hostfile(job)]
+    hosts += list_single_hosts(job)
     return bool(hostname) and any(host.partition(".")[0] == hostname for host in hosts)
 
 

@@ -55,6 +55,8 @@ _TRIGGER_LABELS = frozenset(("trigger", "triggered-by", "trigger-type", "started
 _SCHEDULES = compile_lazily(
     r"(?:^|[-._])(?:cron|cronjob|cronworkflow|schedule|scheduled|scheduler|timer|nightly|daily|weekly|hourly)(?:[-._]|$)"
 )
+# Jobs in which somebody works.
+_SESSIONS = compile_lazily(r"dev|debug|play|session|shell|sandbox|notebook|interactive|jupyter")
 # Jobs with these names are experiments.
 _TRIES = frozenset(("smoke", "test", "tests", "debug", "sanity", "try", "hello", "probe", "check"))
 ELASTIC_PATH: Path = ("spec", "elastic")
@@ -309,6 +311,9 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
                 ("metadata", "labels", name),
                 f"its label {name} is {value}: nobody is there to debug",
             )
+    name = get_job_name(job).lower()
+    if not reason and _SCHEDULES.search(name) and not (_is_try(name) or _SESSIONS.search(name)):
+        path, reason = ("metadata", "name"), f"its name {name} is that of a scheduled run"
     if not reason and isinstance(deadline, int) and deadline > params["hours"] * 3600:
         path = ("spec", "runPolicy", "activeDeadlineSeconds")
         reason = f"its deadline is {deadline // 3600} hours"

@@ -27,7 +27,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _RESTARTS = ("OnFailure", "ExitCode", "Always")
 _OVERWRITES = compile_lazily(r"overwrite_(?:output|save|work|ckpt|checkpoint)s?_?(?:dir|path|folder)?")
-_RESUMES = compile_lazily(
+RESUMES = compile_lazily(
     r"(?:auto_?)?resume(?:_latest|_training|_from(?:_checkpoint|_ckpt|_latest|_last)?)?|load_latest"
     r"|continue_training"
 )
@@ -134,12 +134,12 @@ def _iter_fresh_start_options(job: LoweredJob, launch: ContainerLaunch) -> Itera
     if any(one.last in _SAVES_NOTHING and (one.value == "no" or one.is_on) for one in options):
         return
     yield from _saves_too_late(placed)
-    if any(_RESUMES.fullmatch(one.last) and not one.is_off for one in options):
+    if any(RESUMES.fullmatch(one.last) and not one.is_off for one in options):
         return  # it names the checkpoint from which it resumes
     for at, one in zip(placed, options, strict=True):
         if _OVERWRITES.fullmatch(one.last) and one.is_on:
             yield at, f"{one.name} disables the search for the last checkpoint"
-        elif _RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
+        elif RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
             yield at, f"{_format_option(one)} starts the training without a checkpoint"
         elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:
             yield at, f"{one.name} starts the training without a checkpoint"

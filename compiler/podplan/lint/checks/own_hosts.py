@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import Path, value_at
+from podplan.core.findings import Path, TextPath, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
@@ -67,7 +67,8 @@ def unknown_replica_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
                 continue
             reason = pod_hosts.explain_missing_host(job, match["host"])
             if reason:
-                yield Violation(path, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
+                place = TextPath(path, match.span("host"))
+                yield Violation(place, {"host": match["host"], "why": reason}, doc=group.doc, group=group)
                 break
 
 
@@ -79,7 +80,7 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
     reported_hosts: set[str] = set()
     for group in job.pods if prefix != "-" else ():
         domains = [f".{one}" for one in {pod_hosts.get_subdomain(each) for each in job.pods} if one]
-        strings = [found for part in (prefix, *domains) for found in _iter_strings(group.doc.data, part)]
+        strings = [found for part in (prefix, *domains) for found in iter_strings(group.doc.data, part)]
         expanded = _iter_expanded_strings(job, group)
         places = [(each, False) for each in strings] + [(each, True) for each in expanded]
         for (path, value, is_host), is_expanded in places:
@@ -94,7 +95,8 @@ def _iter_unknown_pods(job: LoweredJob) -> Iterator[Violation]:
                 if reason and not (is_expanded and host in reported_hosts):
                     reported_paths.add(path)
                     reported_hosts.add(host)
-                    yield Violation(path, {"host": host, "why": reason}, doc=group.doc, group=group)
+                    place = path if is_expanded else TextPath(path, match.span("host"))
+                    yield Violation(place, {"host": host, "why": reason}, doc=group.doc, group=group)
                     break
 
 
@@ -150,7 +152,7 @@ def host_without_suffix(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         return
     name = pod_hosts.get_job_name(job)
     strings = [
-        (role, list(_iter_strings(get_mapping(role.data, "template"), f"{name}-")))
+        (role, list(iter_strings(get_mapping(role.data, "template"), f"{name}-")))
         for role in get_replica_specs(job)
     ]
     name_pattern = pod_hosts.build_replica_name_pattern(job) if any(found for _, found in strings) else None
@@ -197,7 +199,7 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     for stem, named_group in groups.items():
         host_pattern = _build_host_pattern(rf"{re.escape(stem)}\d+")
         for group in target.job.pods:
-            for path, value, is_host in _iter_strings(group.doc.data, stem):
+            for path, value, is_host in iter_strings(group.doc.data, stem):
                 for match in host_pattern.finditer(value):
                     # A server may have the name of a Job, below its own Service.
                     is_server = value[match.end("host") :].startswith(".") and not format_type_of(named_group)
@@ -232,12 +234,12 @@ def _iter_candidate_strings(
 ) -> Iterator[tuple[ReplicaGroup, Path, str, bool]]:
     """Yield the strings of a Pod that may name a missing replica; most jobs have none."""
     prefix = f"{pod_hosts.get_job_name(job)}-"
-    for path, value, is_host in _iter_strings(group.doc.data, prefix):
+    for path, value, is_host in iter_strings(group.doc.data, prefix):
         if not pod_hosts.has_service(job, _PORT_SUFFIX.sub("", value)):
             yield group, path, value, is_host
 
 
-def _iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path, str, bool]]:
+def iter_strings(pod: Mapping[str, Any], substring: str) -> Iterator[tuple[Path, str, bool]]:
     """Yield the strings of all containers that contain a part, and whether they are certainly hosts."""
     spec = get_mapping(pod, "spec")
     for list_key in ("initContainers", "containers"):

@@ -31,7 +31,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _PLANNED = compile_lazily(
     r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)"
     r"|time_?(?:limit|budget)|wall_?(?:clock_?)?time(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?"
-    r"|exit_duration|(?:max_(?:wall_|run_|train(?:ing)?_)?|(?:train|run)_for_)(?=hours|minutes|seconds|days))"
+    r"|exit_duration"
+    r"|(?:max_(?:wall_|run_|train(?:ing)?_)?|(?:train|run)_for_|stop_(?:time|after)_)"
+    r"(?=hours|minutes|seconds|days))"
     r"(?:_?(?:in_)?(?P<unit>s|secs?|seconds|mins?|minutes|h|hrs?|hours|days?))?"
 )
 # One of these is in each name that the pattern matches.

@@ -106,10 +106,11 @@ def _selects(term: Term, group: ReplicaGroup) -> bool:
         return False
     return all(
         labels.get(key) == value for key, value in get_mapping(selector, "matchLabels").items()
-    ) and all(_fulfils(one, labels) for _, one in get_entries(selector, "matchExpressions"))
+    ) and all(fulfils_expression(one, labels) for _, one in get_entries(selector, "matchExpressions"))
 
 
-def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+def fulfils_expression(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    """Whether labels fulfil an expression of a selector."""
     key, operator = get_text(one, "key"), get_text(one, "operator")
     values = [value for _, value in get_texts(one, "values")]
     if operator in ("In", "NotIn"):

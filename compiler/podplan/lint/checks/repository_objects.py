@@ -15,12 +15,12 @@ from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
-from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.cross_job import RebuildJob, find_written_file
 from podplan.lint.analysis.inventory import get_entry, get_section
 from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
 from podplan.lint.analysis.programs import Program, list_programs
@@ -76,7 +76,7 @@ def claims_left(job: LoweredJob) -> ObjectSummary | None:
         for claim, listed in find_claim_users(job).items()
         if mounting(listed) > 1 and not get_entry(job, "pvcs", claim)
     ]
-    return ObjectSummary(_file(job.cr), tuple(uses)) if uses else None
+    return ObjectSummary(find_written_file(job.cr), tuple(uses)) if uses else None
 
 
 @check(summarize=claims_left, aliases=("claim-of-repository",))
@@ -118,7 +118,7 @@ def keys_left(job: LoweredJob) -> ObjectSummary | None:
             if (use.kind, use.name) not in own and not get_section(job, INVENTORY_SECTIONS[use.kind]):
                 uses.setdefault(ObjectNeed(use.kind, where, use.name), {})[use.key] = None
     return (
-        ObjectSummary(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
+        ObjectSummary(find_written_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
         if uses
         else None
     )
@@ -157,7 +157,7 @@ def newlines_left(job: LoweredJob) -> ObjectSummary | None:
     for reference in _iter_secret_variables(job):
         uses.setdefault(ObjectNeed("Secret", where, reference.name), {})[reference.key] = None
     return (
-        ObjectSummary(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
+        ObjectSummary(find_written_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
         if uses
         else None
     )
@@ -312,7 +312,9 @@ def _object_left(job: LoweredJob, kind: str) -> ObjectSummary | None:
     metadata = get_mapping(data, "metadata")
     which = ObjectNeed(kind, get_text(metadata, "namespace"), get_text(metadata, "name"))
     return (
-        ObjectSummary(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
+        ObjectSummary(find_written_file(job.groups[0].doc), object=which, content=_content(data))
+        if which.name
+        else None
     )
 
 
@@ -338,8 +340,3 @@ def _content_place(doc: TracedDocument) -> tuple[TracedDocument, Path, str]:
         else find_written_path(doc.data, "metadata", "name")
     )
     return doc, path, "its keys"
-
-
-def _file(doc: TracedDocument) -> str:
-    source = trace_to_source(doc, find_written_path(doc.data, "metadata", "name"))[-1].doc.source
-    return source.file if source is not None else ""

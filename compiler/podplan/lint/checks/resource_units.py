@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes import quantities
+from podplan.lint.analysis.jobs import is_number_of_workers
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import count_accelerators, get_resource_entries
 from podplan.lint.analysis.script_options import list_program_options
@@ -52,6 +53,8 @@ def loaders_beyond_cpus(target: Target, params: Mapping[str, Any]) -> Iterator[V
             continue
         for option, doc, path in list_program_options(target.job, world.launch):
             loaders = (option.number or 0) * world.per_node
+            if is_number_of_workers(target.job, option.name, option.number or 0):
+                continue
             if option.last in _WORKERS and loaders * quantities.UNITS_PER_ONE > params["factor"] * cpus:
                 values = {
                     "option": f"{option.name}={option.value}",

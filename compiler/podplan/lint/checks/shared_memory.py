@@ -19,7 +19,7 @@ from podplan.launchers import endings
 from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.words import Word
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.jobs import format_list, has_trait
+from podplan.lint.analysis.jobs import format_list, has_trait, is_number_of_workers
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
@@ -189,6 +189,9 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
             [(at, word.text) for at, word in enumerate(words)], DATA_LOADER_OPTION
         ):
             is_number = value.isascii() and value.isdecimal() and value.strip("0")
+            names = [word.text.partition("=")[0] for word in words[max(at - 1, 0) : at + 1]]
+            if is_number and any(is_number_of_workers(job, name, int(value)) for name in names):
+                continue
             if is_number and (amount.number or not _is_pool(job, group, words, at)):
                 number = number or value
                 loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []

@@ -33,13 +33,14 @@ def rendezvous_at_sshd(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
-    ports = set(_iter_sshd_ports(job))
+    ports = set(iter_sshd_ports(job))
     for name, port, doc, path in _iter_rendezvous_ports(job) if ports else ():
         if port in ports:
             yield Violation(path, {"option": name, "port": port}, doc=doc)
 
 
-def _iter_sshd_ports(job: LoweredJob) -> Iterator[int]:
+def iter_sshd_ports(job: LoweredJob) -> Iterator[int]:
+    """Yield the ports at which sshd listens in the Pods of a job."""
     if has_trait(job, "ssh"):
         yield DEFAULT_PORT
     for group in job.pods:

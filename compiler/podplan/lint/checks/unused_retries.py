@@ -1,4 +1,4 @@
-"""Retries that the restart policy never uses, on preemptible nodes.
+"""Retries that the restart policy never uses, on preemptible nodes or in a queue of that name.
 
 Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/pytorchtrainingjob.md.
 """
@@ -20,6 +20,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 _TAKEN_AWAY = compile_lazily(
     r"(?:\A|.*[^a-z])(?:(?:gke)?spot|preemptible|preemptable|preemptive|interruptible)(?:[^a-z].*|\Z)"
 )
+_QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LONGEST = 300
 
 
@@ -41,13 +42,17 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         own = section.get("limit")
         retries = own if isinstance(own, int) and section else shared
         taken = _taken_away(get_mapping(get_mapping(role.data, "template"), "spec"))
+        place: Path = (*role.path, "template", "spec", *taken[1]) if taken is not None else ()
+        if taken is None:
+            taken = _find_queue(job)
+            place = taken[1] if taken is not None else ()
         if _policy(role.data) != "Never" or retries < 1 or taken is None:
             continue
         at: Path = (*role.path, "restartPolicy")
         other: Path = (*at, "limit") if section else ("spec", "runPolicy", "backoffLimit")
         related = [
             (subject.doc, other, "the retries"),
-            (subject.doc, (*role.path, "template", "spec", *taken[1]), "the nodes"),
+            (subject.doc, place, "the nodes"),
         ]
         shown = "1 retry" if retries == 1 else f"{retries} retries"
         values = {"retries": shown, "field": str(other[-1]), "nodes": taken[0]}
@@ -59,6 +64,16 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
 def _policy(role: Mapping[str, Any]) -> str:
     """Return the restart policy of a replica type; "" if none is stated."""
     return get_text(role, "restartPolicy") or get_text(get_mapping(role, "restartPolicy"), "policy")
+
+
+def _find_queue(job: LoweredJob) -> tuple[str, Path] | None:
+    """Return the queue of a job that is named after preemptible nodes, and its path; None for others."""
+    queue = get_text(get_mapping(get_mapping(spec_of(job), "scheduler"), "t9kScheduler"), "queue")
+    if queue and _names(queue):
+        return f"the queue {queue}", ("spec", "scheduler", "t9kScheduler", "queue")
+    labels = get_mapping(get_mapping(job.cr.data if job.cr is not None else {}, "metadata"), "labels")
+    queue = get_text(labels, _QUEUE_LABEL)
+    return (f"the queue {queue}", ("metadata", "labels", _QUEUE_LABEL)) if _names(queue) else None
 
 
 def _taken_away(spec: Mapping[str, Any]) -> tuple[str, Path] | None:

@@ -55,6 +55,7 @@ _BREAK_STATEMENT = compile_lazily(r"\bbreak\b")
 _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
 _URL = compile_lazily(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
 _SERVICE_HOST = compile_lazily(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
+_SERVICE_PORT = compile_lazily(r"\$\(service\.port\[[a-z0-9-]+\]\)")
 _DEV_TCP = compile_lazily(r"/dev/tcp/([\w.-]+)/")
 _HOST_NAME = compile_lazily(r"(?<![\w.-])[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?(?![\w-])")
 ENOUGH_RETRIES = 3
@@ -242,7 +243,7 @@ def _listener(asked: Node, string: ShellString) -> str:
         words = [word.text for word in process.words[1:]]
         if process.name in _ASK_PORT:
             plain = _list_plain_arguments(words)
-            if len(plain) == 2 and plain[1].isdecimal():
+            if len(plain) == 2 and (plain[1].isdecimal() or _SERVICE_PORT.fullmatch(plain[1])):
                 return plain[0]
         elif process.name in ("curl", "wget"):
             found = next((_URL.match(word) for word in words if "://" in word), None)

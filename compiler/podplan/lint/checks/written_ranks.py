@@ -6,6 +6,7 @@ Source: https://docs.pytorch.org/docs/stable/distributed.html#environment-variab
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
@@ -39,6 +40,8 @@ from podplan.lint.target import LoweredJob, Target, Violation
 # Names of ranks and their world sizes: variables, and options of scripts.
 _VARIABLES = (("RANK", "WORLD_SIZE"), ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"))
 _OPTIONS = (("rank", "world_size"), ("process_id", "num_processes"))
+_TF_CONFIG, _EVALUATOR = "TF_CONFIG", "evaluator"  # an evaluator is not in the cluster
+_LONGEST = 100_000  # characters of a configuration that is read
 _ONE_PROCESS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
@@ -76,6 +79,7 @@ def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     job = subject.job
     if is_mode_enabled(job, "debug"):
         return
+    yield from _iter_left_out(job)
     for names in (*_VARIABLES, *_OPTIONS):
         members = _members(job, names)
         if not members:
@@ -87,6 +91,40 @@ def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             if not same:
                 yield from _other_world(job, world, names)
         return
+
+
+def _iter_left_out(job: LoweredJob) -> Iterator[Violation]:
+    """Yield the lists of hosts in TF_CONFIG that end before the last replica."""
+    for group in job.pods:
+        found = find_training_container(group)
+        if found is None:
+            continue
+        for at, name, entry in iter_env(found[1]):
+            if name != _TF_CONFIG or "value" not in entry:
+                continue
+            last = get_last_index(group)
+            pod = build_folded_at_index(group.doc, last) if group.doc.replica_texts else group.doc.data
+            container = pod["spec"]["containers"][found[0][-1]]
+            text = kubelet.resolve_environment(container, get_mapping(pod, "metadata")).get(_TF_CONFIG)
+            what = _explain_left_out(text or "")
+            if what:
+                path: Path = (*found[0], "env", at, "value")
+                yield Violation(path, {"what": what}, list_replica_places(job), doc=group.doc, group=group)
+
+
+def _explain_left_out(text: str) -> str:
+    """Explain why a replica is not in the cluster of its TF_CONFIG; "" if it is, or that is not known."""
+    try:
+        config = json.loads(text) if len(text) < _LONGEST else None
+    except (ValueError, RecursionError):
+        return ""
+    task = get_mapping(config if isinstance(config, dict) else {}, "task")
+    type_, index = task.get("type"), task.get("index")
+    hosts = get_mapping(config if isinstance(config, dict) else {}, "cluster").get(str(type_))
+    if type_ == _EVALUATOR or not isinstance(hosts, list) or type(index) is not int or index < len(hosts):
+        return ""
+    listed = format_count(len(hosts), f"{type_}")
+    return f"{_TF_CONFIG} lists {listed}, and {type_} {index} is not one of them"
 
 
 def _same_ranks(members: list[Member], name: str) -> Iterator[Violation]:
