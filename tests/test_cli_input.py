@@ -214,7 +214,8 @@ def test_a_folder_without_yaml_files_is_named(tmp_path: Path) -> None:
     assert "in jobs" not in run.err, "a file was checked"
     run = podplan("check", "jobs", cwd=tmp_path)
     assert (run.code, run.err) == (0, "podplan: no YAML file in jobs, so nothing is checked\n")
+    (tmp_path / "other.yaml").write_text("a: 1\n")
     git = git_in(tmp_path)
     git("init", "-q")
-    commit(git, "notes")
+    commit(git, "nothing changes after it")
     assert podplan("check", "--changed-since", "HEAD", cwd=tmp_path).err == ""

@@ -160,6 +160,7 @@ def test_words_that_sed_and_kustomize_replace(tmp_path: Path) -> None:
         ("image: V_IMAGE_URL", "image: IMAGE:V1", "IMG005"),
         ("restartPolicy: Never", "restartPolicy: ON_FAILURE", "SCHEMA004"),
         ("V_SERVICE_ACCOUNT", "Trainer_Account", "SCHEMA006"),
+        ("V_SERVICE_ACCOUNT", "G_1", "SCHEMA006"),
     ],
 )
 def test_other_capitals_are_mistakes(tmp_path: Path, written: str, mistake: str, rule: str) -> None:

@@ -28,7 +28,7 @@ _PLACEHOLDER = compile_lazily(
     r"|%(?:\[\d+\])?s|@[A-Z][A-Z0-9_]*@|\b__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__\b"
 )
 # V_IMAGE and the like, which sed replaces, are no names of anything but variables.
-_VARIABLE_NAME = compile_lazily(r"([\"']?)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\1")
+_VARIABLE_NAME = compile_lazily(r"([\"']?)[A-Z][A-Z0-9]*_[A-Z][A-Z0-9_]+\1")
 _TEMPLATE_FILE = compile_lazily(r"\.(?:(?:tf)?te?m?pl|template)\.ya?ml\Z")
 _WORKFLOW_PLACEHOLDER = compile_lazily(_FILLED_ANYWHERE)
 _HELM_SOURCE = compile_lazily(r"(?m)^# Source: (\S+/templates/\S+)$")
