@@ -192,6 +192,7 @@ SLOW = ALONE.replace("run: ", f'env: {{A: "${{{{ matrix.a }}}}"}}, matrix: {MATR
 LONG = {f"{number}.yaml": SLOW.replace("alone", f"a{number}") for number in range(8)}
 
 
+@pytest.mark.long
 def test_a_deadline_of_argo_cd_in_the_middle(tmp_path: Path) -> None:
     """SIGTERM ends it with a sentence, at once and without a word of the stream.
 
@@ -214,6 +215,7 @@ def test_a_deadline_of_argo_cd_in_the_middle(tmp_path: Path) -> None:
     assert answer.code == 143
 
 
+@pytest.mark.long
 def test_a_deadline_of_the_plugin(tmp_path: Path) -> None:
     where = only(tmp_path, LONG)
     with pytest.raises(PluginError, match="exit status 4: podplan: this took longer than 1 second"):

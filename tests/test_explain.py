@@ -108,6 +108,7 @@ def test_a_page_is_made_at_once() -> None:
     assert time.process_time() - before < 2
 
 
+@pytest.mark.long
 def test_what_becomes_of_fields_is_what_fixtures_show() -> None:
     """`make fields` writes it anew."""
     for path, text in lowered_fields.build_files().items():

@@ -126,7 +126,7 @@ def steps(count: int, few: bool, writes: bool, seed: str) -> list[int]:
     return [Random(seed).randrange(max(count - 4, 0) if writes else 0, count)]
 
 
-@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "report", "check")))
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("check",)))
 def test_whatever_goes_wrong_at_a_step(
     runs: Faulty, name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
@@ -148,6 +148,7 @@ def test_whatever_goes_wrong_at_a_step(
                 check_again(name, again, clean, tree(folder), after)
 
 
+@pytest.mark.long
 def test_the_faults_happen(runs: Faulty, tmp_path: Path) -> None:
     """Each of them, at a step that matters, brings another end than none."""
     arguments = WRITING["fmt"].split()

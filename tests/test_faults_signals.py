@@ -72,13 +72,13 @@ def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) 
     return codes
 
 
-@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("fmt", "check")))
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("check",)))
 def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     lines = count_steps(runs, COMMANDS[name], tmp_path, "lines")
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))
 
 
-@pytest.mark.parametrize("name", mark_long(["fmt", *LONGER], short=["fmt"]))
+@pytest.mark.parametrize("name", mark_long(["fmt", *LONGER], short=[]))
 def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     """One between the making of a file and the keeping of its name left the file lying about."""
     count = count_steps(runs, COMMANDS[name], tmp_path, "writing")

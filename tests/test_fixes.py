@@ -14,7 +14,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from podplan.lint.registry import load_policy_documents
 from tests.command import JOB
 from tests.golden_cases import FIXTURES, mistake_cases, podplan
-from tests.thoroughness import mark_long
+from tests.thoroughness import mark_long, mark_others
 
 CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
 MISTAKES = mistake_cases()
@@ -33,7 +33,7 @@ def test_golden(
     assert said.code == (1 if said.out else 0)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
+@pytest.mark.parametrize("case", mark_others(CASES, every=3), ids=[case.stem for case in CASES])
 def test_only_the_lines_of_the_fixes_change(
     case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -331,6 +331,7 @@ def test_a_rendered_file_that_names_what_is_too_deep_is_one_that_nothing_renders
     assert "…=1: a path has at most 100 fields" in run.out
 
 
+@pytest.mark.long
 def test_a_run_that_takes_too_long_is_given_up() -> None:
     command = [sys.executable, "-m", "podplan", "check", "-"]
     environment = {**os.environ, "PODPLAN_LIMITS": "seconds=1"}

@@ -43,16 +43,19 @@ def asked() -> Asked:
     return ask()
 
 
+@pytest.mark.long
 def test_the_fixtures_have_lines_of_both_launchers(asked: Asked) -> None:
     assert {line.launcher for line, _ in asked.lines} == {"torchrun", "deepspeed"}
     assert len(asked.lines) > 30
     assert len(asked.generated) > 10
 
 
+@pytest.mark.long
 def test_launchers_take_every_line_of_the_fixtures(asked: Asked) -> None:
     assert [line for line, answer in asked.lines if not answer["accepted"]] == []
 
 
+@pytest.mark.long
 def test_colossalai_run_takes_every_line_of_the_fixtures(asked: Asked) -> None:
     if asked.colossalai is None and not REQUIRED:
         pytest.skip(f"colossalai is not installed beside {INTERPRETER}")
@@ -67,12 +70,14 @@ def test_colossalai_run_takes_every_line_of_the_fixtures(asked: Asked) -> None:
         assert [word.text for word in mine.command_line.arguments] == answer["user_args"]
 
 
+@pytest.mark.long
 def test_we_read_every_line_as_the_launchers_do(asked: Asked) -> None:
     check = {"torchrun": check_torchrun, "deepspeed": check_deepspeed}
     for line, answer in [*asked.lines, *asked.generated]:
         check[line.launcher](answer)
 
 
+@pytest.mark.long
 def test_torchrun_is_told_of_the_pods_that_there_are(asked: Asked) -> None:
     jobs = dict(emitted())
     for line, answer in asked.lines:
@@ -93,6 +98,7 @@ def _find_job_label(pod: Object) -> str | None:
     return name
 
 
+@pytest.mark.long
 def test_deepspeed_reads_the_hosts_and_slots_of_the_workers(asked: Asked) -> None:
     for where, (lowered, answer) in asked.launches.items():
         pods = [name for name, pod in lowered.of("Pod").items()]
@@ -100,12 +106,14 @@ def test_deepspeed_reads_the_hosts_and_slots_of_the_workers(asked: Asked) -> Non
         assert len(set(answer["hosts"].values())) == 1
 
 
+@pytest.mark.long
 def test_deepspeed_starts_pdsh_for_several_workers_and_none_for_one(asked: Asked) -> None:
     for where, (_, answer) in asked.launches.items():
         hosts = ",".join(answer["hosts"])
         assert (answer["command"][:6] == ["pdsh", "-S", "-f", "1024", "-w", hosts]) is ("," in hosts), where
 
 
+@pytest.mark.long
 def test_the_env_file_reaches_the_workers(asked: Asked) -> None:
     seen = 0
     for where, (lowered, answer) in asked.launches.items():
@@ -126,6 +134,7 @@ def test_the_env_file_reaches_the_workers(asked: Asked) -> None:
     assert seen
 
 
+@pytest.mark.long
 def test_words_reach_a_worker_as_the_policies_say(asked: Asked) -> None:
     newest = DEEPSPEED_REGIMES[-1]
     wrong = {}
@@ -144,6 +153,7 @@ def test_words_reach_a_worker_as_the_policies_say(asked: Asked) -> None:
     assert wrong == {}, "\n".join(map(str, wrong.items()))
 
 
+@pytest.mark.long
 def test_values_reach_a_worker_as_the_policies_say(asked: Asked) -> None:
     wrong = {}
     for value, answer in asked.values.items():

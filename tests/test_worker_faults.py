@@ -128,7 +128,7 @@ SIGNALS = [
 ]
 
 
-@pytest.mark.parametrize("signals", mark_long(SIGNALS, short=["SIGINT to all", "SIGTERM to parent"]))
+@pytest.mark.parametrize("signals", mark_long(SIGNALS, short=["SIGINT to all"]))
 def test_signals(endless: Path, signals: str) -> None:
     """A terminal sends them to all processes of the run, and others to the first one; nobody says a word."""
     name, _, to = signals.partition(" to ")
@@ -139,6 +139,7 @@ def test_signals(endless: Path, signals: str) -> None:
         assert not any(map(is_there, workers))
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_leaves_no_worker(endless: Path) -> None:
     with working(endless) as (process, workers):
         process.kill()
@@ -170,6 +171,7 @@ def test_a_worker_that_hangs_until_the_time_is_up(endless: Path) -> None:
         assert not any(map(is_there, workers))
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_while_they_work(many: Path) -> None:
     with working(many) as (process, workers):
         assert process.stdout is not None
@@ -183,7 +185,7 @@ def test_a_reader_that_goes_away_while_they_work(many: Path) -> None:
 STREAMS = {"input": (0, 1), "output": (1, 2), "errors": (2, 1)}
 
 
-@pytest.mark.parametrize("name", mark_long(STREAMS, short=["output"]))
+@pytest.mark.parametrize("name", mark_long(STREAMS, short=[]))
 def test_streams_that_are_closed(many: Path, serial: Run, name: str) -> None:
     """Descriptors that workers are read from take their numbers."""
     stream, code = STREAMS[name]
