@@ -16,6 +16,7 @@ from podplan.lint.cel.rules import CelRules, NamedExpression, Validation
 from podplan.lint.cel.sandbox import evaluate_rules
 from podplan.lint.pod_security import CONTROLS, find_applied_controls
 from podplan.lint.registry import load_builtin_policies
+from tests.thoroughness import mark_long
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
 BY_CONTROL = {one.params["control"]: one for one in load_builtin_policies() if one.body == "pod-security"}
@@ -56,7 +57,7 @@ def windows(pod: dict[str, Any]) -> bool:
     return bool(pod["spec"].get("os", {}).get("name") == "windows")
 
 
-@pytest.mark.parametrize("version", ["1.24", "1.30", "1.34", "1.36"])
+@pytest.mark.parametrize("version", mark_long(["1.24", "1.30", "1.34", "1.36"], short=["1.36"]))
 def test_agrees_with_the_api_server(version: str) -> None:
     compared, wrong = 0, Counter[str]()
     for entry in verdicts():

@@ -158,6 +158,7 @@ def test_after_what_is_no_message_comes_the_next(bad: bytes, reason: str) -> Non
     assert good == {"method": "good"}
 
 
+@pytest.mark.long
 def test_a_body_that_is_too_big_is_passed_over() -> None:
     size = 64 * 1024 * 1024 + 1
     body = b'{"text":"' + b"x" * (size - 11) + b'"}'

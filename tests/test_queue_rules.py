@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
+from podplan.cli.check_run import resolve_check_settings, run_check
 from podplan.cli.plan import plan_paths
+from podplan.core.findings import Severity
 from tests.command import podplan
 from tests.thoroughness import mark_long
 from tests.work_counts import work
@@ -20,13 +21,11 @@ RULES = "SCHED07,SCHED08,SCHED09,SEC,NET002,GIT070,GIT073,RES070,IMG070,SCHEMA"
 
 def list_findings(file: Path) -> list[str]:
     """Check one file in a repository of its own; return its findings as lines."""
-    shown = podplan(
-        "check", "--isolated", "--no-cache", "--preset", "default", "--select", RULES, "--format", "json", "."
-    )
+    settings = resolve_check_settings((".",), isolated=True, preset="default", select=(RULES,))
     lines = [
-        f"{file.name}:{one['line']}: {one['severity']} {one['rule']}: {one['message']}"
-        for one in json.loads(shown.out)["findings"]
-        if one["severity"] != "info" or one["rule"].startswith("SCHED")
+        f"{file.name}:{one.location.line}: {one.severity} {one.rule}: {one.message}"
+        for one in run_check((".",), settings).findings
+        if one.severity is not Severity.INFO or one.rule.startswith("SCHED")
     ]
     return lines or [f"{file.name}: nothing"]
 

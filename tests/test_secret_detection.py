@@ -473,6 +473,7 @@ def test_places_in_a_file() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", ["x" * 8, "http://me:password{number}@host/"])
 def test_the_work_grows_with_the_file(value: str) -> None:
     def spans(count: int) -> int:

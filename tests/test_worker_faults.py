@@ -118,6 +118,7 @@ def run(folder: Path, *more: str, prepare: Callable[[], None] = heeding, **envir
         return ended(process)
 
 
+@pytest.mark.long
 def test_workers_say_what_one_process_says(many: Path, serial: Run) -> None:
     assert run(many) == serial
 

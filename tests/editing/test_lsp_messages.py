@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from podplan.core.limits import MAX_FILE_BYTES
 from podplan.integrations.lsp.params import (
     INVALID_PARAMS,
@@ -121,6 +123,7 @@ def test_a_cancelled_request_is_not_worked_on(project: Path) -> None:
         assert editor.next()["error"]["message"] == "cancelled"
 
 
+@pytest.mark.long
 def test_a_document_that_is_too_big_is_told_and_others_are_checked(project: Path) -> None:
     text = (project / JOB).read_text() + "#" * MAX_FILE_BYTES
     with Editor(project) as editor:
