@@ -100,6 +100,7 @@ def test_from_outside_of_the_repository(git: Git, tmp_path: Path, monkeypatch: p
     del git
 
 
+@pytest.mark.long
 def test_same_in_every_format_and_the_exit_code_goes_by_it(git: Git, tmp_path: Path) -> None:
     put(tmp_path, "jobs/broken.yaml", JOB.format(name="broken", base="../bases/none.yaml"))
     commit(git, "broken")

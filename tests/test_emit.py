@@ -69,6 +69,7 @@ def test_what_can_be_seen_is_written_as_it_is() -> None:
     assert back(written) == [data]
 
 
+@pytest.mark.long
 def test_every_character_of_the_basic_plane_comes_back() -> None:
     characters = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
     for around in ("{}", "a{}\nb\n", "a{}b"):

@@ -38,6 +38,7 @@ def in_shell(line: str, cwd: Path) -> Run:
 
 # Images of containers set PYTHONUNBUFFERED; a stream then takes as much as it can and says how much.
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.long
 def test_a_reader_that_goes_away_is_no_verdict(many: Path, unbuffered: str) -> None:
     run = in_shell(f"PYTHONUNBUFFERED={unbuffered} podplan check jobs.yaml | head -c 1", many)
     assert (run.code, len(run.out), run.err) == (128 + signal.SIGPIPE, 1, "")

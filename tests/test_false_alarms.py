@@ -263,6 +263,7 @@ def test_without_git_the_jobs_of_all_folders_are_compared(tmp_path: Path) -> Non
     assert [one for one in reported(tmp_path) if one[0] == "NAME002"] == [("NAME002", "b/job.yaml", 3)]
 
 
+@pytest.mark.long
 def test_many_files_in_workers_say_the_same_of_repositories_in_one_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,7 +126,7 @@ def steps(count: int, few: bool, writes: bool, seed: str) -> list[int]:
     return [Random(seed).randrange(max(count - 4, 0) if writes else 0, count)]
 
 
-@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("check",)))
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=()))
 def test_whatever_goes_wrong_at_a_step(
     runs: Faulty, name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:

@@ -72,7 +72,7 @@ def swept(runs: Faulty, command: str, folder: Path, steps: str, moments: range) 
     return codes
 
 
-@pytest.mark.parametrize("name", mark_long(COMMANDS, short=("check",)))
+@pytest.mark.parametrize("name", mark_long(COMMANDS, short=()))
 def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     lines = count_steps(runs, COMMANDS[name], tmp_path, "lines")
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -228,6 +229,7 @@ def test_a_uid_only_renames(cr: Object) -> None:
 # Most odd CRs are refused, and then there is nothing to lower.
 @settings(checked, max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(odd_crs(), resumed)
+@pytest.mark.long
 def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
     assume(validate_cr(cr, kubernetes.DEFAULT_VERSION).is_lowerable)
     lowered = lower(cr, resumed=goes_on, uid="0b3d")

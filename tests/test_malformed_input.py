@@ -255,6 +255,7 @@ def replace_value(documents: list[Document], choose: Random) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.integers(0, 2**64))
+@pytest.mark.long
 def test_no_value_at_any_path_is_an_internal_error(seed: int) -> None:
     choose = Random(seed)
     documents = copy.deepcopy(choose.choice(load_bases()))

@@ -161,6 +161,7 @@ def test_the_tag_of_an_image_states_the_version_of_the_operator() -> None:
     assert ["runtimePatches" in one for one in findings] == [False, True]
 
 
+@pytest.mark.long
 def test_cache_and_changes_know_the_dependency(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PODPLAN_CACHE_DIR", str(folder.parent / "cache"))
     for number in range(12):  # fewer are not cached

@@ -230,6 +230,7 @@ def test_results_are_bounded_in_all() -> None:
     assert "characters" in messages(text)
 
 
+@pytest.mark.long
 def test_the_number_of_compiled_expressions_is_bounded() -> None:
     rows = ", ".join(f"'${{{{ {i} + params.k }}}}'" for i in range(2_001))
     from podplan.profile import sandbox

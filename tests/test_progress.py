@@ -59,6 +59,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_long_run_shows_one_line_and_takes_it_away(folder: Path) -> None:
     err, out = seen(folder, 0.05, 0.15)
     assert "checking 3 of 3: job2.yaml" in err or "checking 3 of 3: ./job2.yaml" in err
@@ -80,6 +81,7 @@ def test_there_is_none_in_ci_nor_where_no_line_can_be_rewritten(
     assert seen(folder, 0.01, 0.1, **environment)[0] == ""
 
 
+@pytest.mark.long
 def test_colours_make_no_difference(folder: Path) -> None:
     assert "checking" in seen(folder, 0.05, 0.15, NO_COLOR="1")[0]
 

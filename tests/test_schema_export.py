@@ -179,6 +179,7 @@ def test_a_template_that_the_controller_completes_needs_no_containers() -> None:
         assert validator(file).is_valid(data) == is_accepted == (replica_type == "launcher")
 
 
+@pytest.mark.long
 def test_null_is_the_exception() -> None:
     """The API server takes null as not set, and so does podplan; a schema of a CRD does not."""
     file, data = next(one for one in custom_resources() if one[0] == "kubeflow.org/pytorchjob_v1.json")

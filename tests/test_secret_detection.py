@@ -449,12 +449,14 @@ def test_what_has_a_secret_is_looked_at(text: str) -> None:
         ),
     ],
 )
+@pytest.mark.long
 def test_the_work_grows_with_the_text_and_not_with_its_square(text: str) -> None:
     few, many = (text * (count // len(text) + 1) for count in (2_000, 16_000))
     once = work(lambda: find_broken_text_secrets(few))
     assert work(lambda: find_broken_text_secrets(many)) < 12 * once
 
 
+@pytest.mark.long
 def test_the_work_grows_with_the_data() -> None:
     def data(count: int) -> Any:
         return {"env": [{"name": f"A{number}_TOKEN", "value": "x" * 8} for number in range(count)]}

@@ -156,6 +156,7 @@ def test_a_baseline_keeps_what_it_knows_of_an_unreadable_folder(tree: Path) -> N
     assert SAID in run.err
 
 
+@pytest.mark.long
 def test_nothing_is_handed_to_argo_cd_where_a_part_is_missing(tree: Path) -> None:
     assert podplan(tree, "cmp", "discover").out == "profile.yaml\n"
     assert podplan(tree, "cmp", "parameters").code == 0
@@ -166,6 +167,7 @@ def test_nothing_is_handed_to_argo_cd_where_a_part_is_missing(tree: Path) -> Non
         (tree / name).chmod(0o755)
 
 
+@pytest.mark.long
 def test_an_editor_beside_an_unreadable_folder(tree: Path) -> None:
     (tree / "profile.yaml").write_text(PROFILE.replace("replicas: 2", "replicas: two"))
     with Editor(tree, prepare=give_up_rights) as editor:

@@ -105,6 +105,7 @@ def test_a_guessed_conversion_is_found(case: dict[str, Any]) -> None:
     assert bool(guessed_conversions(case["expression"])) is fails
 
 
+@pytest.mark.long
 def test_no_exported_expression_converts_a_value_of_a_guessed_type() -> None:
     for version in (CLUSTERS[0], CLUSTERS[-1]):
         for policy in policies(version):

@@ -248,6 +248,7 @@ def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: p
     assert count_usable_processors() == 1
 
 
+@pytest.mark.long
 def test_the_command_says_the_same_with_any_number_of_jobs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

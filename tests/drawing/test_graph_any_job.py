@@ -64,6 +64,7 @@ def test_every_case_has_its_groups_and_its_gpus(
 
 @settings(max_examples=examples(60))
 @given(st.one_of(crs(), odd_crs()))
+@pytest.mark.long
 def test_any_job_can_be_drawn(cr: Object) -> None:
     doc = document(cr)
     checked = validate_cr(doc.data, DEFAULT_VERSION)

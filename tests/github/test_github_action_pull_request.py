@@ -108,6 +108,7 @@ def test_a_base_that_is_wrong_itself_is_a_notice_and_no_markup(pull_request: Pat
     assert "##[" not in ran.log
 
 
+@pytest.mark.long
 def test_settings_that_a_change_mends_are_told_of_without_markup(pull_request: Path) -> None:
     merged_after(pull_request, {"podplan.toml": f"'{EVIL} <b>' = 1\n"})
     ran = run(pull_request, {"fail-on": "never"}, event(pull_request))
