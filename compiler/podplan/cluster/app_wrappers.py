@@ -57,7 +57,7 @@ class _Counted(NamedTuple):
 
 
 class WrappedPods(NamedTuple):
-    """The pod sets of an AppWrapper, or why it has none: its controller ``refuses`` it with a path and a
+    """The pod sets of an AppWrapper, or why it has none: its controller ``refused`` it with a path and a
     message, or Kueue can make no Workload (``no_workload``), or the numbers are ``unknown``."""
 
     pod_sets: list[PodSet]

@@ -128,7 +128,7 @@ def _build_template(application: Cursor, role: _Role) -> Cursor:
 
 
 def _build_container(section: Cursor, has_default_memory: bool) -> dict[str, Any]:
-    """Return the resources of the container of Spark: neither ``cores`` nor overhead of memory count."""
+    """Return the resources of the container of Spark: neither "cores" nor overhead of memory count."""
     requests: dict[str, Any] = {}
     limits: dict[str, Any] = {}
     memory = section.get("memory")

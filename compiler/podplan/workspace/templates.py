@@ -54,7 +54,7 @@ def iter_placeholders(data: Any, excluded_fields: Collection[str] = ()) -> Itera
 
 
 def is_variable_name(text: str) -> bool:
-    """Whether a value, quoted or not, is the name of a variable in capitals, such as ``V_IMAGE``."""
+    """Whether a value, quoted or not, is the name of a variable in capitals, such as "V_IMAGE"."""
     return _VARIABLE_NAME.fullmatch(text) is not None
 
 

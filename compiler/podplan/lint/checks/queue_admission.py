@@ -215,7 +215,7 @@ def resource_not_covered(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
 
 
 def _counts(covered: str, resource: str) -> bool:
-    """Whether a resource seems to be a sum of another one, as ``total-gpucores`` of ``gpucores``."""
+    """Whether a resource seems to be a sum of another one, as "total-gpucores" of "gpucores"."""
     (domain, _, total), (own_domain, _, name) = covered.rpartition("/"), resource.rpartition("/")
     return domain == own_domain and total != name and total.endswith(name)
 
