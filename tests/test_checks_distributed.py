@@ -253,7 +253,6 @@ ODD: tuple[Any, ...] = (None, 7, "x", [], {}, [None], [[]], [{"type": 3}], {"a":
 
 
 @each_row(("kind", "field", "odd"), product(KINDS, FIELDS, ODD))
-@pytest.mark.long
 def test_odd_values_are_passed_over(kind: str, field: str, odd: Any) -> None:
     specs = [{"type": "worker", "replicas": 2, "template": template(2, ["torchrun", "--nnodes=2", "a.py"])}]
     job = cr(
