@@ -30,8 +30,6 @@ _LISTED = compile_lazily(r"for\s+\w+\s+in\s+([\w./ \t-]+?)\s*[;\n]")
 # A counter that a loop compares with its limit, in [ … ], [[ … ]], test or (( … )).
 _LESS = compile_lazily(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-lt|-le|-ne|!=|<=?)\s*[\"']?(\d{1,7})\b")
 _MORE = compile_lazily(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-ge|-gt|-eq|==|>=?)\s*[\"']?(\d{1,7})\b")
-
-
 _DO = compile_lazily(r"\bdo\b")
 
 

@@ -12,19 +12,22 @@ from podplan.tools.plan.model import PlannedJob
 MIN_GROUPED = 4
 
 
-def group_jobs(jobs: Iterable[PlannedJob], min_grouped: int = MIN_GROUPED) -> list[list[PlannedJob]]:
-    """Return the jobs in their order, in groups of one or of at least ``min_grouped`` that are alike.
+def group_jobs(jobs: Sequence[PlannedJob]) -> list[list[PlannedJob]]:
+    """Return the jobs in their order, in groups of one or of at least ``MIN_GROUPED`` that are alike.
 
     Jobs are alike if they differ only in name, kind, place and size.
     """
+    keyed = [(_build_key(job), job) for job in jobs]
     groups: dict[Hashable, list[PlannedJob]] = {}
-    for job in jobs:
-        groups.setdefault(_build_key(job), []).append(job)
-    positions = {id(job): number for number, job in enumerate(jobs)}
-    parts: list[list[PlannedJob]] = []
-    for group in groups.values():
-        parts += [group] if len(group) >= min_grouped else ([job] for job in group)
-    return sorted(parts, key=lambda part: positions[id(part[0])])
+    for key, job in keyed:
+        groups.setdefault(key, []).append(job)
+    entries: list[list[PlannedJob]] = []
+    for key, job in keyed:
+        if len(groups[key]) < MIN_GROUPED:
+            entries.append([job])
+        elif groups[key][0] is job:
+            entries.append(groups[key])
+    return entries
 
 
 def _build_key(job: PlannedJob) -> Hashable:

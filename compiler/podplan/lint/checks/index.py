@@ -361,7 +361,7 @@ CHECK_MODULES: dict[str, str] = {
     "workers-kept-after-end": "lifetime",
     "world-size-counts-processes": "torch_variables",
     "write-to-read-only-root": "root_writes",
-    "written-configuration-refused": "deepspeed_written",
+    "written-configuration-refused": "deepspeed_script_configs",
     "written-ranks": "written_ranks",
     "zero-in-pipeline": "deepspeed_zero",
 }

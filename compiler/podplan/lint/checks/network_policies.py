@@ -13,11 +13,11 @@ from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.kubernetes.label_selectors import Labels, matches_selector, read_labels
 from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod
-from podplan.lint.checks.pod_selection import fulfils_expression
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.sshd_port import DEFAULT_PORT, iter_sshd_ports
 from podplan.lint.target import LoweredJob, Violation
@@ -25,8 +25,6 @@ from podplan.lint.target import LoweredJob, Violation
 _API = "networking.k8s.io/"
 _KIND = "NetworkPolicy"
 _SIDES = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
-
-Labels = tuple[tuple[str, str], ...]
 
 
 class Connection(NamedTuple):
@@ -99,7 +97,7 @@ def connection_denied(
 
 def _place(job: LoweredJob, connection: Connection) -> Violation:
     """A violation at the labels of the Pods that cannot be reached."""
-    group = next((one for one in job.pods if _read_labels(one.doc.data) == connection.target), job.pods[0])
+    group = next((one for one in job.pods if read_labels(one.doc.data) == connection.target), job.pods[0])
     return Violation(("metadata", "labels"), doc=group.doc, group=group)
 
 
@@ -111,7 +109,7 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
         for target in job.pods:
             is_reached = target not in sources or (target.replicas > 1 and len(job.pods) == 1)
             if is_reached:
-                labels = _read_labels(sources[0].doc.data), _read_labels(target.doc.data)
+                labels = read_labels(sources[0].doc.data), read_labels(target.doc.data)
                 yield Connection(*labels, DEFAULT_PORT, "ssh")
     for launch in find_launches(job):
         torchrun = launch.torchrun
@@ -119,14 +117,8 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
             continue
         found = find_pod(job, torchrun.host)
         if found is not None and (found[0] is not launch.group or launch.group.replicas > 1):
-            labels = _read_labels(launch.group.doc.data), _read_labels(found[0].doc.data)
+            labels = read_labels(launch.group.doc.data), read_labels(found[0].doc.data)
             yield Connection(*labels, torchrun.port, "the rendezvous")
-
-
-def _read_labels(pod: Mapping[str, Any]) -> Labels:
-    """The labels of the first Pod of a group."""
-    labels = get_mapping(get_mapping(pod, "metadata"), "labels")
-    return tuple(sorted((str(key), str(value)) for key, value in labels.items()))
 
 
 def _find_denial(policies: list[TracedDocument], connection: Connection) -> Denial | None:
@@ -162,7 +154,7 @@ def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -
     spec = get_mapping(policy, "spec")
     types = [value for _, value in get_texts(spec, "policyTypes")]
     default = ["Ingress", "Egress"] if get_entries(spec, "egress") else ["Ingress"]
-    return side in (types or default) and _matches(get_mapping(spec, "podSelector"), labels)
+    return side in (types or default) and matches_selector(get_mapping(spec, "podSelector"), labels)
 
 
 def _allows(rule: Mapping[str, Any], peers: str, labels: Mapping[str, str], port: int) -> bool:
@@ -175,15 +167,7 @@ def _allows(rule: Mapping[str, Any], peers: str, labels: Mapping[str, str], port
 def _is_peer(peer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     if "podSelector" not in peer:
         return True  # a namespace, or a block of addresses
-    return _matches(get_mapping(peer, "podSelector"), labels)
-
-
-def _matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether a selector, which nothing has checked, selects a Pod with these labels."""
-    required = get_mapping(selector, "matchLabels")
-    return all(labels.get(key) == value for key, value in required.items()) and all(
-        fulfils_expression(one, labels) for _, one in get_entries(selector, "matchExpressions")
-    )
+    return matches_selector(get_mapping(peer, "podSelector"), labels)
 
 
 def _has_port(one: Mapping[str, Any], port: int) -> bool:

@@ -14,6 +14,7 @@ from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.kubernetes.label_selectors import matches_selector
 from podplan.lint.analysis.jobs import (
     count_gpus,
     find_gpu_path,
@@ -101,21 +102,7 @@ def _is_of_namespace(job: LoweredJob, term: Mapping[str, Any]) -> bool:
 def _selects(term: Term, group: ReplicaGroup) -> bool:
     """Whether a term selects the Pods of a group; a missing selector selects none."""
     labels = get_mapping(get_mapping(group.doc.data, "metadata"), "labels")
-    selector = term.selector
-    if selector is None:
-        return False
-    return all(
-        labels.get(key) == value for key, value in get_mapping(selector, "matchLabels").items()
-    ) and all(fulfils_expression(one, labels) for _, one in get_entries(selector, "matchExpressions"))
-
-
-def fulfils_expression(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    """Whether labels fulfil an expression of a selector."""
-    key, operator = get_text(one, "key"), get_text(one, "operator")
-    values = [value for _, value in get_texts(one, "values")]
-    if operator in ("In", "NotIn"):
-        return (labels.get(key) in values) == (operator == "In")
-    return (key in labels) == (operator != "DoesNotExist")
+    return term.selector is not None and matches_selector(term.selector, labels)
 
 
 def _meant(job: LoweredJob, group: ReplicaGroup, term: Term) -> tuple[Path, str] | None:

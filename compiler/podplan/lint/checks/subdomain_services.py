@@ -9,16 +9,15 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.core.typing import Any, NamedTuple
+from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.label_selectors import Labels, read_labels, sort_labels
 from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
 from podplan.lint.analysis.jobs import is_mode_enabled, namespace_of
 from podplan.lint.analysis.pod_hosts import get_subdomain
 from podplan.lint.checks.own_hosts import iter_strings
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
-
-Labels = tuple[tuple[str, str], ...]
 
 
 class SubdomainUse(NamedTuple):
@@ -57,7 +56,7 @@ def summarize_subdomains(job: LoweredJob) -> SubdomainSummary | None:
         return None
     metadata, spec = get_mapping(data, "metadata"), get_mapping(data, "spec")
     selector = get_mapping(spec, "selector") if spec.get("clusterIP") == "None" else {}
-    labels = tuple(sorted((str(key), str(value)) for key, value in selector.items()))
+    labels = sort_labels(selector)
     place = find_common_place(doc, get_text(metadata, "namespace"))
     return SubdomainSummary(place, (), get_text(metadata, "name"), labels)
 
@@ -106,9 +105,4 @@ def _iter_uses(job: LoweredJob) -> Iterator[tuple[SubdomainUse, ReplicaGroup]]:
         texts = (text for each in job.pods for _, text, _ in iter_strings(each.doc.data, f".{subdomain}"))
         found = next((match for text in texts if (match := pattern.search(text))), None)
         if found is not None:
-            yield SubdomainUse(subdomain, found[0], _read_labels(group.doc.data)), group
-
-
-def _read_labels(pod: Mapping[str, Any]) -> Labels:
-    labels = get_mapping(get_mapping(pod, "metadata"), "labels")
-    return tuple(sorted((str(key), str(value)) for key, value in labels.items()))
+            yield SubdomainUse(subdomain, found[0], read_labels(group.doc.data)), group

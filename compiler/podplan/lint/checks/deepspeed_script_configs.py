@@ -16,8 +16,8 @@ from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container, list_init_containers
+from podplan.lint.analysis.script_files import WrittenFile, list_written_files
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
-from podplan.lint.analysis.written_files import WrittenFile, list_written_files
 from podplan.lint.checks.deepspeed_batch import SIZES, is_split, iter_configuration_files, read_sizes
 from podplan.lint.checks.deepspeed_precision import FORMATS, enables_both_formats
 from podplan.lint.checks.deepspeed_zero import read_zero_settings
