@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from podplan.core.findings import Finding, Severity
@@ -197,3 +198,23 @@ def test_there_are_enough() -> None:
     assert len(CLEAN["rows"]) >= 20
     missed = [row for row in MISTAKES["rows"] if "not_found" in row]
     assert len(missed) * 4 < len(MISTAKES["rows"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "help_text"),
+    [
+        ("worker: {replicas: 1, template: TEMPLATE}", "write worker.cmd: [PROGRAM, ARGUMENT, …]"),
+        (
+            "mpiConfig: {}\n  replicaSpecs: [{type: worker, replicas: 1, template: TEMPLATE}]",
+            "write mpiConfig.script: [PROGRAM, ARGUMENT, …]",
+        ),
+    ],
+    ids=["worker", "replicaSpecs"],
+)
+def test_a_line_without_a_program_says_where_to_write_it(tmp_path: Path, spec: str, help_text: str) -> None:
+    template = "{spec: {containers: [{name: worker, image: registry.example.com/mpi:4.1}]}}"
+    text = (
+        f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nmetadata: {{name: pi}}\nspec:\n  {spec}\n"
+    )
+    (tmp_path / "job.yaml").write_text(text.replace("TEMPLATE", template))
+    assert help_text in podplan("check", "--isolated", "--select", "DIST012", ".", cwd=tmp_path).out

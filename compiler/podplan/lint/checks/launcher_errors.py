@@ -16,7 +16,7 @@ from podplan.lint.checks.launcher_words import find_joined_words
 from podplan.lint.checks.registration import STRING, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
-_SCRIPT_ERROR = compile_lazily(r"needs a script|takes a script")
+_SCRIPT_ERROR = compile_lazily(r"needs a script|takes a script|needs a program")
 
 
 _PARAMS = object_schema(
@@ -89,14 +89,18 @@ def _is_single_dash_option(invocation: Invocation, word: Word) -> bool:
 
 
 def _suggest_script_field(job: LoweredJob, invocation: Invocation) -> str:
-    """Return the field of the CR that states the script of a line."""
+    """Return the field of the CR that states the script or the program of a line."""
     spec = spec_of(job)
     if has_trait(job, "colossalai-by-controller"):
         field = "torchConfig.script" if "replicaSpecs" in spec else "worker.command"
+    elif has_trait(job, "mpirun-by-controller"):
+        field = "mpiConfig.script" if "replicaSpecs" in spec else "worker.cmd"
+        return f"write {field}: [PROGRAM, ARGUMENT, …] (run: in a profile)"
     elif get_mapping(spec, "torchrunConfig").get("enabled") is True:
         field = "args"
     else:
-        return f"write the script after the options of {invocation.launcher} (run: in a profile)"
+        what = "program" if invocation.launcher in ("mpirun", "horovodrun") else "script"
+        return f"write the {what} after the options of {invocation.launcher} (run: in a profile)"
     return f"write {field}: [SCRIPT.py, ARGUMENT, …] (run: in a profile)"
 
 
