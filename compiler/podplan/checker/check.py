@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from podplan.checker.base_revision import BaseCrs
 from podplan.checker.files import (
     build_syntax_finding,
     describe_unchecked_file,
@@ -22,6 +21,7 @@ from podplan.checker.result import CheckResult, Summary, build_result, filter_re
 from podplan.checker.run_state import CheckRun, LimitHit, iter_until_limit
 from podplan.core.findings import Finding
 from podplan.core.limits import LimitExceeded
+from podplan.core.typing import TYPE_CHECKING
 from podplan.lint.aggregation import aggregate_findings, merge_equal_findings
 from podplan.pipeline import JobPlan, PipelineSettings, iter_job_plans
 from podplan.workspace.documents import (
@@ -35,6 +35,9 @@ from podplan.workspace.file_loader import DENIED, SkippedFile, load_file, reload
 from podplan.workspace.files import expand_paths
 from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, parse_yaml
+
+if TYPE_CHECKING:
+    from podplan.checker.base_revision import BaseCrs
 
 __all__ = [
     "CheckResult",

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from podplan.checker.base_revision import BaseCrs, find_base_cr
 from podplan.checker.packed_store import JobSource
 from podplan.core.limits import LimitExceeded
 from podplan.core.replay import Replay
 from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import TYPE_CHECKING
 from podplan.lint.target import LoweredJob
 from podplan.pipeline import JobPlan, PipelineSettings, build_references, iter_job_plans
 from podplan.workspace.documents import ClassifiedDocument
 from podplan.workspace.file_loader import build_changed_error
 from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile
+
+if TYPE_CHECKING:
+    from podplan.checker.base_revision import BaseCrs
 
 # Reads a file again, by name.
 RereadFile = Callable[[str], SourceFile]
@@ -108,7 +111,11 @@ def build_lowered_job(
 ) -> LoweredJob:
     """Build the view of policies on a plan, with its CR in the base revision, and the cluster that
     ``reader`` finds."""
-    base_cr = find_base_cr(plan, base_crs) if base_crs is not None else None
+    base_cr = None
+    if base_crs is not None:
+        from podplan.checker.base_revision import find_base_cr
+
+        base_cr = find_base_cr(plan, base_crs)
     inventory, version, gitops = plan.inventory, settings.kubernetes_version, settings.gitops_tool
     return LoweredJob(
         plan.cr,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from podplan.checker.base_revision import BaseCrs
 from podplan.checker.cross_job_index import CrossJobIndex
 from podplan.checker.packed_store import JobSource
 from podplan.checker.rebuild import JobRebuilder, RereadFile, SettingsOf
@@ -18,6 +17,7 @@ from podplan.workspace.loader import Loader
 from podplan.yaml import SourceFile, find_secret_spans
 
 if TYPE_CHECKING:
+    from podplan.checker.base_revision import BaseCrs
     from podplan.redaction.redactor import Redactor
 
 Element = TypeVar("Element")

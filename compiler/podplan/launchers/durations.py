@@ -11,7 +11,7 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.endings import sleep_seconds
 from podplan.launchers.processes import Process, ShellString, iter_programs
-from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 MAX_SECONDS = 10**9

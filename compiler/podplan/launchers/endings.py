@@ -15,7 +15,7 @@ from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.exit_status import HELPERS, TRAINERS, is_training
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 # Programs that serve or watch until they are stopped, with any options.

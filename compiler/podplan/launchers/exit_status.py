@@ -14,7 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 
 # Programs that are no training: they prepare, copy and report.

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
-from podplan.launchers import kubelet, shell, wrappers
-from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers import kubelet, wrappers
+from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import EnvVariables, Word
 
 MAX_DEPTH = 4  # of sh -c in sh -c
@@ -183,6 +183,8 @@ def _parse_shell_string(
         return None
     line, given = words[at], words[at + 1 :]
     positional = (given[0] if given else words[0], *given[1:])
+    from podplan.launchers import shell
+
     read = shell.parse_script(line.text, variables, positional, is_bash=name not in ("sh", "dash", "ash"))
     options = update_shell_options(words[1:at], frozenset())
     reads = max(_find_status_reads(line.text), default=-1)

@@ -12,6 +12,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
 from podplan.launchers import expansion
 from podplan.launchers.expansion import ShellScope
+from podplan.launchers.shell_nodes import Block, Node, Redirection, SimpleCommand
 from podplan.launchers.tokens import REDIRECTIONS, ShellSyntaxError, Token, tokenize
 from podplan.launchers.words import MAX_ARGUMENT_LENGTH, EnvVariables, Word
 
@@ -26,51 +27,6 @@ _ASSIGNING_BUILTINS = {"export", "declare", "typeset", "local", "readonly"}
 _UNSETTING_BUILTINS = {"unset", "read", "mapfile", "readarray", "getopts"}
 _ASSIGNMENT_PATTERN = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
-
-
-class Redirection(NamedTuple):
-    """An operator such as ``>`` and the word after it, as the shell expands it."""
-
-    operator: str
-    target: Word
-
-
-class SimpleCommand(NamedTuple):
-    """A simple command: its words, and the variables set on the line for it alone.
-
-    ``changed_variables`` are those that the shell has set since the previous command. ``operator_before`` and
-    ``operator_after`` are the operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty).
-    One that ``is_conditional`` may never run, or more than once. ``part`` is the reserved word of its block
-    that it follows, such as ``then`` or ``do``; ``is_negated`` if a ``!`` precedes it.
-    """
-
-    words: tuple[Word, ...]
-    command_variables: EnvVariables
-    redirections: tuple[Redirection, ...]
-    changed_variables: EnvVariables
-    operator_before: str
-    operator_after: str
-    is_conditional: bool
-    start: int
-    end: int
-    part: str = ""
-    is_negated: bool = False
-
-
-class Block(NamedTuple):
-    """A compound command: ``kind`` is its first word, such as ``if`` or ``{``, or ``function`` for a body."""
-
-    kind: str
-    nodes: tuple[Node, ...]
-    operator_before: str
-    operator_after: str
-    start: int
-    end: int
-    part: str = ""
-    is_negated: bool = False
-
-
-Node = SimpleCommand | Block
 
 
 class ParsedScript(NamedTuple):

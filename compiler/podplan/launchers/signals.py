@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Node
+from podplan.launchers.shell_nodes import Block, Node
 
 # Wrappers that exec the program they run, so that the shell is still its parent.
 _REPLACED = frozenset(("env", "exec", "nice", "ionice", "numactl", "taskset", "stdbuf", "chrt"))

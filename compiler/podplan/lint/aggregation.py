@@ -18,15 +18,14 @@ from podplan.core.findings import (
     Path,
     Related,
 )
-from podplan.core.path_syntax import EntryNameCounts
 from podplan.core.provenance import DocumentPath, TracedDocument, TraceStep, find_origin
 from podplan.core.replica_groups import find_name_text
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.location import find_contributing_places, find_source_location, locate
-from podplan.lint.stable_identity import build_anchor
 
 if TYPE_CHECKING:
+    from podplan.core.path_syntax import EntryNameCounts
     from podplan.redaction.redactor import Redactor
 
 # What one document says by itself, whatever others say.
@@ -92,6 +91,10 @@ class Fold:
 
         What ``secrets`` hides is in none of them.
         """
+        if not self._equal:
+            return []
+        from podplan.lint.stable_identity import build_anchor
+
         names: EntryNameCounts = {}
         equal = self._redact_entries(secrets) if secrets else self._equal
         made = [

@@ -11,7 +11,6 @@ from podplan.core.provenance import (
     find_origin,
     trace_to_source,
 )
-from podplan.core.text_diff import iter_diff_ranges
 from podplan.core.typing import NamedTuple
 
 
@@ -71,6 +70,8 @@ def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int,
     at = made.find(written)
     if at >= 0 and made.find(written, at + 1) < 0:
         return (start - at, end - at) if at <= start and end <= at + len(written) else None
+    from podplan.core.text_diff import iter_diff_ranges
+
     before, after = made.split("\n"), written.split("\n")
     number = made.count("\n", 0, start)
     shift = 0

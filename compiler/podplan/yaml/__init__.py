@@ -25,7 +25,6 @@ from podplan.yaml.budget import ParseBudget
 from podplan.yaml.builder import DocumentBuilder
 from podplan.yaml.conflicts import find_conflict
 from podplan.yaml.document import Document, LineIndex
-from podplan.yaml.syntax_errors import explain_syntax_error
 
 __all__ = [
     "Document",
@@ -195,6 +194,8 @@ def _build_until_error(builder: DocumentBuilder) -> bool:
         diagnostics.diagnostics[:] = [
             fault for fault in diagnostics.diagnostics if fault.document_index < diagnostics.document
         ]
+        from podplan.yaml.syntax_errors import explain_syntax_error
+
         diagnostics.add(*explain_syntax_error(error, builder.text))
         return True
     return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from podplan.kubernetes.accessors import get_text
 from podplan.launchers.commands import MpirunCommand
-from podplan.launchers.mpirun import parse_line, select_grammars
 from podplan.launchers.words import CommandLineError
 from podplan.lint.analysis.jobs import spec_of
 from podplan.lint.analysis.launches import ContainerLaunch
@@ -26,6 +25,8 @@ def find_line_errors(job: LoweredJob, launch: ContainerLaunch) -> tuple[CommandL
     names = LIBRARIES.get(get_text(spec_of(job), "mpiImplementation"), ())
     if not (names and invocation.errors and isinstance(parsed, MpirunCommand)) or parsed.implementations:
         return invocation.errors
+    from podplan.launchers.mpirun import parse_line, select_grammars
+
     word = invocation.program_word
     grammars = {
         grammar.name: grammar for grammar in select_grammars(word, get_text(launch.container, "image"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from podplan.core.typing import Any
 from podplan.launchers import processes
 from podplan.launchers.processes import Process
-from podplan.launchers.shell import SimpleCommand
+from podplan.launchers.shell_nodes import SimpleCommand
 from podplan.lint.target import cache_recent
 
 Container = Mapping[str, Any]

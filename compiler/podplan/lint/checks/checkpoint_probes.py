@@ -41,7 +41,7 @@ class FileProbe(NamedTuple):
     place: Path
 
 
-@check()
+@check(requires=_PROBES)
 def probe_before_checkpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A probe that kills the training before it writes the file that the probe looks for.
 

@@ -13,6 +13,7 @@ from podplan.core.findings import Path, TextPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container, list_init_containers
@@ -27,7 +28,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
-@check()
+@check(requires=(SHELL,))
 def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A configuration that DeepSpeed refuses, in a script. Values: ``path``, ``container``, ``why``."""
     job = target.job

@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.features import SEVERAL_TYPES
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import ContainerPath, mount_of, named_values, outputs_of, trainings
@@ -34,7 +35,7 @@ class Checkpoints(NamedTuple):
     place: Path
 
 
-@check()
+@check(requires=(SEVERAL_TYPES,))
 def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An evaluator that reads on another volume than the training writes. Values: ``type``, ``path``,
     ``what``, ``writer``, ``claim``."""

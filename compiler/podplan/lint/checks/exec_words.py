@@ -14,6 +14,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.words import Word
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.launcher_words import find_reported_places
@@ -309,7 +310,7 @@ def _explain_several_words(line: ExecCommand, index: int, program_index: int | N
     return ""
 
 
-@check()
+@check(requires=(SHELL,))
 def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Words that follow the script of a shell, and that it does not use; values ``shell`` and ``count``."""
     for executed_line in find_executed_lines(target):
@@ -409,7 +410,7 @@ def trailing_newline(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
                 yield violation._replace(change=("set", (*base, *violation.path), word.rstrip("\n")))
 
 
-@check()
+@check(requires=(SHELL,))
 def option_as_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that a script runs as a command, or that a blank precedes; values ``option`` and ``why``."""
     for executed_line in find_executed_lines(target):

@@ -9,6 +9,7 @@ from podplan.core.truncation import truncate
 from podplan.core.typing import Any
 from podplan.launchers.exit_status import find_hidden_status
 from podplan.launchers.words import Word
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.resources import find_training_container
@@ -26,7 +27,7 @@ _INSTEAD = {
 }
 
 
-@check()
+@check(requires=(SHELL,))
 def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A training whose failure its shell hides; values ``program``, ``how``, ``effect``, ``instead``."""
     if is_mode_enabled(subject.job, "debug"):

@@ -19,6 +19,7 @@ from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import build_words_process, iter_programs
 from podplan.launchers.tokens import find_comments
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
 from podplan.lint.target import Target, Violation
@@ -35,7 +36,7 @@ _MAX_COMMENTS = 50  # longest part of a script that is checked, in characters
 _LINE_BREAK = compile_lazily(r"\r\n?|\n")
 
 
-@check()
+@check(requires=(SHELL,))
 def comment_over_lines(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A comment that swallows the commands after it; value ``what``: the commands."""
     for line in exec_form.list_exec_commands(subject.data):

@@ -109,7 +109,7 @@ def _ends_before_others(
     return is_init and container.get("restartPolicy") != "Always"
 
 
-@check(aliases=("gpu-visible-without-request",))
+@check(aliases=("gpu-visible-without-request",), requires=("NVIDIA_VISIBLE_DEVICES",))
 def gpu_without_request(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NVIDIA_VISIBLE_DEVICES on a container without GPUs. Values: ``value``, ``container``."""
     if count_accelerators(target.data).number:

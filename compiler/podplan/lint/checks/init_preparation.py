@@ -15,7 +15,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.processes import Process
-from podplan.launchers.shell import Block
+from podplan.launchers.shell_nodes import Block
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of, programs_of

@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.launchers import exec_form
 from podplan.launchers.tokens import tokenize
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.checks.registration import check
 from podplan.lint.location import find_source_location
@@ -38,7 +39,7 @@ _CONTROL_WORDS = frozenset(("do", "then", "else", "{", "(", "!", "if", "while", 
 _MAX_LINES = 200  # longest part of a script that is checked, in characters
 
 
-@check()
+@check(requires=(SHELL,))
 def joined_lines(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command that gets the command of the next line as arguments. Values: ``first``, ``second``."""
     violations = list(_iter_by_source(target))

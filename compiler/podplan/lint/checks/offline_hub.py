@@ -50,7 +50,7 @@ _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|p
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
 
 
-@check(aliases=("offline-without-cache",))
+@check(aliases=("offline-without-cache",), requires=OFFLINE)
 def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Offline mode with an empty cache. Values: ``name``, ``cache``, ``volume``, ``id`` of a model."""
     for launch, where in trainings(subject.job):
@@ -86,7 +86,7 @@ def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[
                 break
 
 
-@check()
+@check(requires=OFFLINE[:1])
 def download_in_offline_mode(subject: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A download from the hub in a container in offline mode. Values: ``value``, ``command``."""
     for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():

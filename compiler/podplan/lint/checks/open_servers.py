@@ -14,7 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.processes import Process
-from podplan.launchers.shell import Block, Node, SimpleCommand
+from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.processes import process_of, programs_of
 from podplan.lint.checks.registration import check

@@ -38,7 +38,7 @@ _NO_PACKAGES = compile_lazily(
 )
 
 
-@check()
+@check(requires=("readOnlyRootFilesystem",))
 def install_on_read_only_root(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A package installation into a read-only folder. Values: ``program``, ``container``."""
     container = target.data

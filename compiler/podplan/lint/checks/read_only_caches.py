@@ -25,7 +25,7 @@ from podplan.lint.target import Target, Violation
 _ALWAYS_WRITTEN = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
 
-@check()
+@check(requires=("readOnlyRootFilesystem",))
 def cache_on_read_only_root(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A cache where nothing can be written. Values: ``name``, ``path``, ``container``."""
     reported: set[tuple[int, Path]] = set()

@@ -12,6 +12,7 @@ from posixpath import normpath
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.words import Word
+from podplan.lint.analysis.features import SEVERAL_TYPES
 from podplan.lint.analysis.jobs import count_gpus
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.pod_jobs import list_ready_dependencies
@@ -33,7 +34,7 @@ _PROBES = ("readinessProbe", "startupProbe")
 Launch = tuple[ContainerLaunch, ContainerPath]
 
 
-@check()
+@check(requires=(SEVERAL_TYPES,))
 def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A Job that starts when the writer of its input runs.
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
+from podplan.lint.analysis.features import SEVERAL_TYPES
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch, find_launches
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
@@ -28,7 +29,7 @@ _SHARED = compile_lazily(
 _DEVICE_PATTERN = compile_lazily(r"(?<![a-z0-9])(?:cpu|gpu)(?![a-z0-9])")
 
 
-@check()
+@check(requires=(SEVERAL_TYPES,))
 def unequal_replica_types(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Another image or option value than in a replica type of the same process group.
 

@@ -14,7 +14,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_text
 from podplan.launchers.processes import Process, ShellString, update_shell_options
-from podplan.launchers.shell import SimpleCommand
+from podplan.launchers.shell_nodes import SimpleCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of

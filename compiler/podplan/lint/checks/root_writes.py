@@ -30,7 +30,7 @@ _USUAL_TEXT = """
 _USUAL = frozenset(_USUAL_TEXT.split())
 
 
-@check()
+@check(requires=("readOnlyRootFilesystem",))
 def write_to_read_only_root(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A folder or file made where nothing can be written. Values: ``program``, ``path``, ``container``."""
     if is_mode_enabled(target.job, "debug"):

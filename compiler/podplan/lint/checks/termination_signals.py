@@ -14,6 +14,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, iter_programs
 from podplan.launchers.signals import UnsignalledProgram, find_unsignalled
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
@@ -38,7 +39,7 @@ class Reason(NamedTuple):
     place: Path
 
 
-@check()
+@check(requires=(SHELL,))
 def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A program that relies on SIGTERM, while its shell does not forward it.
 
@@ -64,7 +65,7 @@ def signal_kept_by_shell(subject: Target, _: Mapping[str, Any]) -> Iterator[Viol
         return
 
 
-@check(params=object_schema({"seconds": COUNT}))
+@check(params=object_schema({"seconds": COUNT}), requires=("terminationGracePeriodSeconds",))
 def signal_without_grace(subject: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
     """A program that saves its state on SIGTERM with a grace period below ``params["seconds"]``.
 

@@ -12,6 +12,7 @@ from podplan.core.findings import below, value_at
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import count_pods
 from podplan.lint.analysis.launches import (
     find_launches,
@@ -60,7 +61,7 @@ def world_size_counts_processes(target: Target, _: Mapping[str, Any]) -> Iterato
             return
 
 
-@check()
+@check(requires=(SHELL,))
 def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of torch on a command line, in a Pod that lacks it. Values: ``name``, ``by``."""
     job = target.job

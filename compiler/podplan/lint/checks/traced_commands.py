@@ -13,8 +13,9 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.processes import Process, ShellString
-from podplan.launchers.shell import Block, Node
+from podplan.launchers.shell_nodes import Block, Node
 from podplan.launchers.words import Word
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
@@ -23,7 +24,7 @@ from podplan.lint.target import Target, Violation
 _ELSEWHERE = compile_lazily(r"\bBASH_XTRACEFD=|\bexec\s+2>")
 
 
-@check()
+@check(requires=(SHELL,))
 def secret_in_trace(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command that a shell prints with the value of a Secret. Values: ``program``, ``name``."""
     secrets = {

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
+from podplan.lint.analysis.features import SEVERAL_TYPES
 from podplan.lint.analysis.jobs import count_replicas_by_type, find_replica_places, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches, find_replica_launches
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
@@ -22,7 +23,7 @@ _SINGLE = frozenset(
 )
 
 
-@check()
+@check(requires=(SEVERAL_TYPES,))
 def rank_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option with the rank of a replica type. Values: ``option``, ``rank``, ``holder``, ``type``,
     ``real``."""

@@ -14,6 +14,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_texts
 from podplan.launchers import exec_form
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
@@ -33,7 +34,7 @@ _BASH_ONLY = compile_lazily(
 )
 
 
-@check()
+@check(requires=(SHELL,))
 def unusable_command(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A command that fails in this container. Values: ``what``, ``why``, ``instead``."""
     words = [text for key in ("command", "args") for _, text in get_texts(target.data, key)]
@@ -72,7 +73,7 @@ def _may_mount(target: Target) -> bool:
     return context.get("privileged") is True or not added.isdisjoint(("SYS_ADMIN", "ALL"))
 
 
-@check()
+@check(requires=(SHELL,))
 def bash_syntax_in_sh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Syntax of bash in a script for sh. Value: ``what``."""
     for line in exec_form.list_exec_commands(target.data):

@@ -19,8 +19,9 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.launchers import processes
 from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.processes import ShellString
-from podplan.launchers.shell import Block, Node
+from podplan.launchers.shell_nodes import Block, Node
 from podplan.lint.analysis.deadlines import list_deadlines
+from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import (
     count_gpus,
     count_pods,
@@ -62,7 +63,7 @@ ENOUGH_RETRIES = 3
 _WAITING_COMMAND = compile_lazily(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
-@check(aliases=("waits-unbounded",))
+@check(aliases=("waits-unbounded",), requires=(SHELL,))
 def unbounded_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A loop that waits for another Pod and has no end; values ``asks`` and ``cause``.
 
@@ -157,7 +158,7 @@ class Wait(NamedTuple):
     container: str
 
 
-@check(aliases=("waits-for-itself",))
+@check(aliases=("waits-for-itself",), requires=("initContainers",))
 def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An init container that waits for a container which starts only after it.
 
@@ -263,7 +264,7 @@ def _list_plain_arguments(words: list[str]) -> list[str]:
     return plain
 
 
-@check()
+@check(requires=("mpirun", "horovodrun"))
 def starts_without_wait(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """mpirun on other Pods without waiting for them; values ``by`` and ``hosts``."""
     for launch in find_launches(target.job):
