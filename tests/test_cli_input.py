@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,18 @@ def test_what_is_excluded_has_no_inventory(folder: Path) -> None:
     (folder / "podplan.toml").write_text('exclude = ["vendor/*"]\n')
     run = podplan("check", "jobs/resnet.yaml", cwd=folder)
     assert run.err == ""
+
+
+@pytest.mark.parametrize("args", [["job.yaml"], ["--inventory", "inventory.yaml", "job.yaml"], ["."]])
+def test_errors_of_the_inventory_are_reported_once_with_the_job(folder: Path, args: list[str]) -> None:
+    (folder / "job.yaml").write_text(JOB)
+    (folder / "inventory.yaml").write_text(INVENTORY.replace("spec: {}", "spec: {queues: {a: {qouta: {}}}}"))
+    run = podplan("check", "--format", "json", *args, cwd=folder)
+    found = [one for one in json.loads(run.out)["findings"] if one["severity"] == "error"]
+    assert [(one["file"], one["message"]) for one in found] == [
+        ("inventory.yaml", 'unknown field "qouta"; did you mean "quota"?')
+    ]
+    assert run.code == 1
 
 
 def test_an_inventory_is_chosen_only_for_documents_that_refer_to_it(folder: Path) -> None:

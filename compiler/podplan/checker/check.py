@@ -9,6 +9,7 @@ from itertools import groupby
 from podplan.checker.files import (
     build_syntax_finding,
     describe_unchecked_file,
+    find_shared_document_findings,
     is_broken_template,
     iter_file_findings,
 )
@@ -123,8 +124,10 @@ def _check_file(file: str, run: CheckRun) -> None:
 
 def _finish_run(run: CheckRun, files: Iterable[str], folders: tuple[str, ...]) -> CheckResult:
     """Add the findings about all files together, and build the result."""
-    if run.rendered_crs:
-        _check_rendered_crs(run, {os.path.realpath(file) for file in files if file not in run.unread_files})
+    if run.rendered_crs or run.reader.inventory_files:
+        checked_files = {os.path.realpath(file) for file in files if file not in run.unread_files}
+        _check_rendered_crs(run, checked_files)
+        _check_inventories(run, checked_files)
     reached = [LimitHit(*exceeded) for exceeded in run.cross_job_index.exceeded]
     run.limit_hits += (one for one in dict.fromkeys(reached) if one not in run.limit_hits)
     for job_number, diagnostic in run.cross_job_index.iter_diagnostics(
@@ -176,6 +179,20 @@ def _iter_rendered_findings(
     item: ClassifiedDocument, run: CheckRun, job_source: JobSource
 ) -> Iterator[Finding]:
     yield from check_plans(iter_job_plans(item, run.settings, run.reader), run, job_source)
+
+
+def _check_inventories(run: CheckRun, checked_files: Collection[str]) -> None:
+    """Check the inventories that rules read, unless their files are checked anyway."""
+    for file in sorted(run.reader.inventory_files):
+        if os.path.realpath(file) in checked_files:
+            continue
+        source = reload_file(file, run.reader.unsaved_texts)
+        run.suppression_tracker.load_suppressions(source)
+        for item in run.reader.classify(source):
+            if item.category == "inventory" and run.add_findings(
+                file, find_shared_document_findings(item, run)
+            ):
+                run.store_text(source)
 
 
 def _add_policy_diagnostics(run: CheckRun) -> None:

@@ -229,14 +229,7 @@ def _iter_item_findings(
                 yield from check_queued_object(item, run)
     elif item.category in SHARED_CATEGORIES:
         run.shared_files.add(item.doc.name)
-        diagnostics = [
-            problem.in_document("profile", item.doc) for problem in validate_profile_document(item)
-        ]
-        if item.category == "mapping" and not diagnostics:
-            diagnostics += diagnose_valid_mapping(item.doc, run.reader)
-        if item.category == "inventory" and not diagnostics:
-            diagnostics += diagnose_contradictions(item.doc, run.reader)
-        yield from aggregate_findings(diagnostics, make_redactor_getter([item.doc]))
+        yield from find_shared_document_findings(item, run)
     elif item.category == "object":
         yield from check_plain_object(item, run, job_source)
         yield from check_queued_object(item, run)
@@ -245,6 +238,16 @@ def _iter_item_findings(
     else:
         plans = iter_job_plans(item, run.settings, run.reader)
         yield from check_plans(plans, run, job_source, is_only_document)
+
+
+def find_shared_document_findings(item: ClassifiedDocument, run: CheckRun) -> list[Finding]:
+    """Return the findings of a document that several jobs share, such as an inventory."""
+    diagnostics = [problem.in_document("profile", item.doc) for problem in validate_profile_document(item)]
+    if item.category == "mapping" and not diagnostics:
+        diagnostics += diagnose_valid_mapping(item.doc, run.reader)
+    if item.category == "inventory" and not diagnostics:
+        diagnostics += diagnose_contradictions(item.doc, run.reader)
+    return aggregate_findings(diagnostics, make_redactor_getter([item.doc]))
 
 
 def _check_rendered_cr(
