@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+import tests.command
 from podplan.checker import pool
 from tests.command import podplan
 from tests.git import commit, git_in
@@ -261,6 +263,30 @@ def test_without_git_the_jobs_of_all_folders_are_compared(tmp_path: Path) -> Non
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "job.yaml").write_text(JOB)
     assert [one for one in reported(tmp_path) if one[0] == "NAME002"] == [("NAME002", "b/job.yaml", 3)]
+
+
+def test_the_same_file_in_the_trees_of_two_clusters_is_no_duplicate(tmp_path: Path) -> None:
+    for folder in ("eks/jobs/bert", "gke/jobs/bert", "gke/jobs/gpt"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "job.yaml").write_text(JOB)
+    found = [one for one in reported(tmp_path) if one[0].startswith("NAME")]
+    assert found == [("NAME002", "gke/jobs/gpt/job.yaml", 3)]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("command -v mpirun || echo none\npython train.py", "DIST012"),
+        ("python train.py\npython -c 'import torch; print(torch.__version__)' || true", "LIFE017"),
+        ("python3 -c 'import horovod' || true\nexec /usr/sbin/sshd -D", "LIFE017"),
+    ],
+)
+def test_commands_that_inspect_the_image_are_no_training(tmp_path: Path, line: str, rule: str) -> None:
+    job = yaml.safe_load(tests.command.JOB)
+    container = job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
+    container |= {"command": ["bash", "-c"], "args": [line]}
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    assert [one for one in reported(tmp_path) if one[0] == rule] == []
 
 
 @pytest.mark.long

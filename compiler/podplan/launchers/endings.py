@@ -13,7 +13,7 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.truncation import truncate
 from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
-from podplan.launchers.exit_status import HELPERS, TRAINERS, is_training
+from podplan.launchers.exit_status import HELPERS, TRAINERS, is_inspection, is_training
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
@@ -204,9 +204,10 @@ def _never_ends_loop(kind: str, condition: SimpleCommand) -> bool:
 
 
 def _may_train(process: Process) -> bool:
-    """Whether a program is a launcher, python with a script, or a script."""
+    """Whether a program is a launcher, python with code that may train, or a script."""
     name = process.name
-    return name in TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
+    is_python = name.startswith("python") and not is_inspection(process)
+    return name in TRAINERS or is_python or name.endswith((".sh", ".py"))
 
 
 def _trains(process: Process) -> bool:

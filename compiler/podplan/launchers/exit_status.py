@@ -19,13 +19,13 @@ from podplan.launchers.words import Word
 
 # Programs that are no training: they prepare, copy and report.
 _HELPERS = """
-    : alias apk apt apt-get awk aws basename cat cd chmod chown clear conda cp curl cut date declare df
-    dig dirname disown dmesg dnf du echo env eval exit export find free gcloud getent getopts git gsutil
-    gzip head hf host hostname huggingface-cli id ip jobs kill killall ldconfig let ln local mamba mapfile
-    mc mkdir modprobe mount mv nc ncat nproc nslookup nvidia-smi ossutil pgrep pidof ping pip pip3 pkill
-    popd printenv printf ps pushd pwd rclone read readarray readonly return rm rsync s5cmd sed seq service
-    set shift shopt sleep sort source ssh-keygen ssh-keyscan sshd stat sync tail tar tee touch tr trap
-    true typeset ulimit umask uname unset unzip wait wc wget which whoami xargs yum zip
+    : alias apk apt apt-get awk aws basename cat cd chmod chown clear command conda cp curl cut date
+    declare df dig dirname disown dmesg dnf du echo env eval exit export find free gcloud getent getopts
+    git gsutil gzip head hf host hostname huggingface-cli id ip jobs kill killall ldconfig let ln local
+    mamba mapfile mc mkdir modprobe mount mv nc ncat nproc nslookup nvidia-smi ossutil pgrep pidof ping
+    pip pip3 pkill popd printenv printf ps pushd pwd rclone read readarray readonly return rm rsync s5cmd
+    sed seq service set shift shopt sleep sort source ssh-keygen ssh-keyscan sshd stat sync tail tar tee
+    touch tr trap true typeset ulimit umask uname unset unzip wait wc wget which whoami xargs yum zip
 """
 HELPERS = frozenset(_HELPERS.split())
 # Of those, the programs whose status shows whether the work succeeded, so that they may end a script.
@@ -37,6 +37,7 @@ _BESIDE = compile_lazily(
     r"monitor|watch|(?<![a-z])log(?:s|g\w*)?(?![a-z])|metric|export|serve|board|sync|upload|push|notify|heartbeat"
     r"|alert|proxy|sidecar|health"
 )
+_TRAINING_CODE = compile_lazily(r"(?i)train|\bfit\(|init_process_group|backward\(|\bspawn\(")
 _TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
@@ -62,7 +63,17 @@ class _ExposedProgram(NamedTuple):
 
 def is_work(process: Process) -> bool:
     """Whether a process is the main work of its container, not a helper."""
-    return bool(process.name) and process.name not in HELPERS and process.name not in _CHECKS
+    is_helper = process.name in HELPERS or process.name in _CHECKS or is_inspection(process)
+    return bool(process.name) and not is_helper
+
+
+def is_inspection(process: Process) -> bool:
+    """Whether a process is ``python -c`` with code that does not train: it prints versions and the like."""
+    code = next(
+        (after.text for word, after in pairwise(process.words[1:]) if word.text == "-c"),
+        None,
+    )
+    return process.name.startswith("python") and code is not None and not _TRAINING_CODE.search(code)
 
 
 def is_training(process: Process) -> bool:
@@ -73,7 +84,7 @@ def is_training(process: Process) -> bool:
         process.name,
     )
     starts = process.name in TRAINERS or process.name.startswith("python") or name.endswith((".py", ".sh"))
-    return starts and not _BESIDE.search(name.lower())
+    return starts and not _BESIDE.search(name.lower()) and not is_inspection(process)
 
 
 def find_hidden_status(process: Process) -> HiddenStatus | None:

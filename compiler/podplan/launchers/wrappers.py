@@ -92,6 +92,8 @@ def unwrap_command(words: tuple[Word, ...]) -> WrappedCommand | None:
     name = words[0].base_name
     if name == "env":
         return _unwrap_env(words[1:])
+    if name == "command" and any(word.text in ("-v", "-V", "-pv") for word in words[1:2]):
+        return None  # it prints the path of the command
     if name in WRAPPERS:
         value_options, positional_count = WRAPPERS[name]
         rest = _skip_options(words[1:], value_options)

@@ -43,6 +43,17 @@ class SharingJobs:
         return self._numbers[: min(numbers, MAX_RELATED_JOBS)], list(islice(self._names, names))
 
 
+def are_alternatives(file: str, other: str) -> bool:
+    """Whether two files are the same in two trees, such as gke/jobs/bert.yaml and eks/jobs/bert.yaml.
+
+    The trees are for two clusters, or versions of one. Two folders beside each other that have the files
+    themselves may be jobs of one cluster.
+    """
+    steps, other_steps = file.split("/"), other.split("/")
+    has_same_end = steps[-2:] == other_steps[-2:]
+    return has_same_end and len(steps) == len(other_steps) and steps != other_steps
+
+
 def get_name_place(job: LoweredJob) -> tuple[TracedDocument, Path, str]:
     """Return where the name of a job is written, as a related location."""
     assert job.cr is not None

@@ -13,7 +13,13 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
-from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, SharingJobs, get_name_place
+from podplan.lint.analysis.cross_job import (
+    NAME_PATH,
+    RebuildJob,
+    SharingJobs,
+    are_alternatives,
+    get_name_place,
+)
 from podplan.lint.analysis.jobs import (
     JobIdentity,
     JobNameSummary,
@@ -110,7 +116,12 @@ def duplicate_job(
     for number, job in summaries.items():
         sharing_jobs.setdefault((job.namespace, job.job_label), SharingJobs()).add(number, job)
     for number, job in summaries.items():
-        other_numbers, _ = sharing_jobs[job.namespace, job.job_label].find_earlier_jobs(job)
+        earlier_numbers, _ = sharing_jobs[job.namespace, job.job_label].find_earlier_jobs(job)
+        other_numbers = [
+            one
+            for one in earlier_numbers
+            if not are_alternatives(summaries[one].identity.file, job.identity.file)
+        ]
         if other_numbers:
             values = {
                 "job": job.job_label,
@@ -166,7 +177,11 @@ def shared_child_name(
         for child in summary.children:
             namespace, job_label, identity = summary.job
             for other_label, first in islice(makers[namespace, child].items(), 2):
-                if other_label != job_label and first < variants[namespace, child, identity]:
+                if (
+                    other_label != job_label
+                    and first < variants[namespace, child, identity]
+                    and not are_alternatives(summaries[first].job.identity.file, identity.file)
+                ):
                     shared.append((child, other_label, first))
                     break
         if shared:

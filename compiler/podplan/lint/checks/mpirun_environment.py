@@ -18,6 +18,8 @@ from podplan.lint.target import Target, Violation
 # Options that only the mpirun of Open MPI has; MPICH and Intel MPI forward every variable.
 _OPEN_MPI_OPTIONS = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})
 _MAX_SHOWN = 3
+# Variables that sshd sets for each login.
+_OF_LOGIN = frozenset(("HOME", "LOGNAME", "SHELL", "USER"))
 _REFERENCE_PATTERN = compile_lazily(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
 # Variables that libraries read in each process.
 _LIBRARY_VARIABLE = compile_lazily(
@@ -31,7 +33,11 @@ def mpirun_env(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Lines of Open MPI that start processes on other hosts without the variables; value ``names``."""
     if not has_trait(target.job, "mpirun-by-user"):
         return
-    names = [name for _, name, _ in iter_env(target.data) if not is_exported_automatically(name)]
+    names = [
+        name
+        for _, name, _ in iter_env(target.data)
+        if name not in _OF_LOGIN and not is_exported_automatically(name)
+    ]
     referenced_names = _find_referenced_variables(target.data)
     names = [name for name in names if name not in referenced_names or _LIBRARY_VARIABLE.match(name)]
     if not names:
