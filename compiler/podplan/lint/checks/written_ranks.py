@@ -231,8 +231,12 @@ def _values(
 
 
 def _meets_elsewhere(job: LoweredJob, launch: ContainerLaunch) -> bool:
-    """Whether the rendezvous host of a program is no replica of this job."""
-    host = launch.invocation.variables.get("MASTER_ADDR")
+    """Whether the rendezvous host of a program is no replica of this job, or may be another one than the
+    only replica."""
+    variables = launch.invocation.variables
+    host = variables.get("MASTER_ADDR")
+    if host is None and "MASTER_ADDR" in variables:  # of a ConfigMap
+        return launch.group.replicas == 1
     return bool(host) and not is_loopback(host or "") and find_pod(job, host or "") is None
 
 
