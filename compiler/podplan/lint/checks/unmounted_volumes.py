@@ -61,7 +61,7 @@ def _list_mounted_volumes(container: Mapping[str, Any]) -> set[str]:
 
 def _why(user: tuple[Path, str] | None) -> str:
     if user is None:
-        return "and its files are deleted with the init container"
+        return "so no other container sees its files"
     return f"though a container of the Pod uses {user[1]}, which does not exist there"
 
 
