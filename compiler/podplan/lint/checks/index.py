@@ -297,6 +297,7 @@ CHECK_MODULES: dict[str, str] = {
     "stopped-queue": "queue_admission",
     "subdomain-of-no-service": "subdomain_services",
     "succeeds-at-once": "run_policies",
+    "success-before-end": "early_success",
     "suspended-in-git": "run_policies",
     "sync-wave-not-a-number": "gitops",
     "system-folder-hidden": "system_folders",
