@@ -53,10 +53,11 @@ def path_of_other_container(subject: Target, _: Mapping[str, Any]) -> Iterator[V
         *list_containers(group),
         *(each for each in list_init_containers(group) if each[1].get("restartPolicy") == "Always"),
     ]
-    if len(containers) < 2:
+    sources = _list_read_only_mounts(list_init_containers(group))
+    if len(containers) < 2 and not sources:
         return
     for base, container in containers:
-        mounts = _list_mounts([each for each in containers if each[0] != base])
+        mounts = {**sources, **_list_mounts([each for each in containers if each[0] != base])}
         own = _mounted_volumes(container)
         for place, text in list_texts(container):
             found = _find_other_mount(
@@ -144,6 +145,16 @@ def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, 
         for at, mount in get_entries(container, "volumeMounts")
         if not _OF_IMAGE.fullmatch(folder := get_text(mount, "mountPath").rstrip("/"))
     }
+
+
+def _list_read_only_mounts(inits: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, MountedFolder]:
+    """Return the folders from which init containers only read; what they fill is for the others."""
+    read_only = [
+        (base, {**init, "volumeMounts": [one if one.get("readOnly") is True else {} for one in mounts]})
+        for base, init in inits
+        if (mounts := [one for _, one in get_entries(init, "volumeMounts")])
+    ]
+    return _list_mounts(read_only)
 
 
 def _mounted_volumes(container: Mapping[str, Any]) -> set[str]:
