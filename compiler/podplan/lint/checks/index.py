@@ -144,6 +144,7 @@ CHECK_MODULES: dict[str, str] = {
     "missing-gpu-number": "missing_gpu_numbers",
     "missing-pod-field": "pod_fields",
     "missing-workers": "deepspeed",
+    "misspelt-device": "gpus",
     "model-beyond-volume": "download_sizes",
     "more-processes-than-gpus": "processes",
     "more-ranks-than-gpus": "mpirun_ranks",

@@ -15,19 +15,22 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.resources import list_containers, list_init_containers
+from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.script_files import list_written_files
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.init_preparation import COMMON_FOLDERS, is_on_path, iter_written_paths
-from podplan.lint.checks.outputs import mount_of, trainings
+from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.unmounted_volumes import list_folders, list_texts
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Folders that exist in images, so that a path below them needs no volume.
 _OF_IMAGE = compile_lazily(
     r"/(?:app|bin|boot|code|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|src|srv|sys|tmp|usr|var"
     r"|workspace)?(?:/.*)?"
 )
+_FOLDER_VARIABLE = compile_lazily(r"_(?:HOME|DIR|PATH|ROOT|FOLDER|CACHE)\Z")
+_SHORTEST = len("/ab")
 _PATH = compile_lazily(r"(?<![\w.$}:/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
@@ -163,8 +166,9 @@ def _mounted_volumes(container: Mapping[str, Any]) -> set[str]:
 
 @check()
 def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A path of an option that differs from a mount of its container by one letter.
+    """A path of an option or variable that differs little from a mount of its container.
 
+    It differs by one letter, or it is longer or shorter than a mount that nothing names.
     Values: ``option``, ``path``, ``mount``.
     """
     job = target.job
@@ -175,16 +179,41 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             get_text(mount, "mountPath").rstrip("/"): at
             for at, mount in get_entries(where.container, "volumeMounts")
         }
-        for placed in list_program_options(job, launch):
-            value = placed.option.value or ""
+        named = [text for _, text in list_texts(where.container)]
+        named += [word.text for word in launch.invocation.words]
+        unnamed = {folder for folder in folders if not any(_names(text, folder) for text in named)}
+        for option, value, path, doc, group in _iter_given_paths(job, launch, where):
             if not _PATH.fullmatch(value) or _OF_IMAGE.fullmatch(value) or mount_of(where.container, value):
                 continue
             for folder, at in folders.items():
-                if folder and _is_typo("/".join(value.split("/")[: folder.count("/") + 1]), folder):
-                    values = {"option": placed.option.name, "path": value, "mount": folder}
+                own = "/".join(value.split("/")[: folder.count("/") + 1])
+                if folder and (_is_typo(own, folder) or (folder in unnamed and _is_longer(own, folder))):
+                    values = {"option": option, "path": value, "mount": folder}
                     related = [(where.group.doc, (*where.base, "volumeMounts", at), "the volume")]
-                    yield Violation(placed.path, values, related, doc=placed.doc, group=launch.group)
+                    yield Violation(path, values, related, doc=doc, group=group)
                     break
+
+
+def _iter_given_paths(
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath
+) -> Iterator[tuple[str, str, Path, TracedDocument, ReplicaGroup]]:
+    """Yield the options of a training and the variables of its container: name, value and place."""
+    for placed in list_program_options(job, launch):
+        yield placed.option.name, placed.option.value or "", placed.path, placed.doc, launch.group
+    for at, entry in get_entries(where.container, "env"):
+        name, place = get_text(entry, "name"), (*where.base, "env", at, "value")
+        if _FOLDER_VARIABLE.search(name):
+            yield name, get_text(entry, "value"), place, where.group.doc, where.group
+
+
+def _names(text: str, folder: str) -> bool:
+    return any(f"{path}/".startswith(f"{folder}/") for path in _PATH.findall(text))
+
+
+def _is_longer(written: str, meant: str) -> bool:
+    """Whether one of two paths continues the other with letters."""
+    short, long = sorted((written, meant), key=len)
+    return len(short) > _SHORTEST and long.startswith(short) and long[len(short) :].isalpha()
 
 
 def _is_typo(written: str, meant: str) -> bool:
