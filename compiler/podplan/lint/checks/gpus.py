@@ -47,10 +47,8 @@ _GPU_LABELS = (
 LAUNCHER_TYPES = {"launcher", "coordinator", "driver", "scheduler", "tensorboard"}
 
 
-# Names of GPUs that device plugins do not use, and the names that they do.
-_MISSPELT = compile_lazily(
-    r"(?i)(?P<vendor>nvidia|amd|huawei|hygon)(?P<dot>\.com)?(?P<mark>[./-])(?P<name>gpus?|dcu|dcus)"
-)
+# The GPUs of the device plugins, and names near to theirs.
+_MISSPELT = compile_lazily(r"(?i)(?P<vendor>nvidia|amd)(?:\.com)?[./-]gpus?")
 
 
 @check()

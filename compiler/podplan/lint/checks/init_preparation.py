@@ -283,7 +283,11 @@ def preparation_not_found(subject: Target, _: Mapping[str, Any]) -> Iterator[Vio
         for placed in list_program_options(job, launch):
             path = placed.option.value or ""
             found = mount_of(where.container, path) if _PATH_IN_TEXT.fullmatch(path) else None
-            if found is None or not _INPUT.fullmatch(placed.option.last) or not made.isdisjoint(_folders(path)):
+            if (
+                found is None
+                or not _INPUT.fullmatch(placed.option.last)
+                or not made.isdisjoint(_folders(path))
+            ):
                 continue
             name, folder = get_text(found[1], "name"), normpath(get_text(found[1], "mountPath"))
             is_plain = "emptyDir" in volume_of(where.group, name) and not found[1].get("subPath")

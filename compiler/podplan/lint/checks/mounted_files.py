@@ -156,7 +156,11 @@ def find_unused_mount(
         return None
     for at, mount in get_entries(container, "volumeMounts"):
         folder = normpath(get_text(mount, "mountPath") or "/")
-        if mount.get("subPath") or mount.get("subPathExpr") or name not in list_files(get_text(mount, "name")):
+        if (
+            mount.get("subPath")
+            or mount.get("subPathExpr")
+            or name not in list_files(get_text(mount, "name"))
+        ):
             continue
         if not any(_names_folder(text, folder) for _, text in list_texts(container)):
             return at, mount
@@ -195,9 +199,7 @@ def _find_unlisted_sub_paths(
             yield Violation((*base, "volumeMounts", at, "subPath"), values)
 
 
-def _describe_files(
-    mount: Mapping[str, Any], files: list[str], folder: str | None = None
-) -> dict[str, str]:
+def _describe_files(mount: Mapping[str, Any], files: list[str], folder: str | None = None) -> dict[str, str]:
     """Describe the files of a volume for a message, below a folder or the mount."""
     above = get_text(mount, "mountPath").rstrip("/") + "/" if folder is None else folder
     shown = ", ".join(f"{above}{file}" for file in files[:3])

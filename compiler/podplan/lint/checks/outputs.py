@@ -131,9 +131,7 @@ def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> It
                         continue
                     if shown == path or not _has_mount_below(container, path):
                         place = below(base, process.place)
-                        yield from _iter_read_only_violations(
-                            where, process.name, path, place, group, shown
-                        )
+                        yield from _iter_read_only_violations(where, process.name, path, place, group, shown)
 
 
 def _list_processes(container: Mapping[str, Any]) -> list[Process]:
@@ -396,9 +394,7 @@ def _targets(process: Process) -> Iterator[tuple[str, str]]:
     if process.name in _INTO_ALL:
         paths = plain
     elif process.name == "mkdir":
-        paths = [
-            word for at, word in enumerate(shown) if at == 0 or shown[at - 1] not in ("-m", "--mode")
-        ]
+        paths = [word for at, word in enumerate(shown) if at == 0 or shown[at - 1] not in ("-m", "--mode")]
     elif takes_last or (process.name == "git" and "clone" in plain and len(plain) > 2):
         paths = plain[-1:]
     elif process.name == "tar" and _extracts(words):
