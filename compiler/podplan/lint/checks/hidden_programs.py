@@ -19,7 +19,7 @@ from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
-from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings, volume_of
+from podplan.lint.checks.outputs import ContainerPath, mount_of, place_in_cr, trainings, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -156,7 +156,8 @@ def _find_absolute(
             path = (*where.base, "volumeMounts", number, "mountPath")
             related = [(where.group.doc, path, "the mount of the code")]
             doc = launch.group.doc
-            yield Violation(launch.locate_word(script), values, related, doc=doc, group=launch.group)
+            violation = Violation(launch.locate_word(script), values, related, doc=doc, group=launch.group)
+            yield place_in_cr(job, violation, script.text)
             return
 
 

@@ -94,6 +94,10 @@ def prepared_outside_volume(subject: Target, _: Mapping[str, Any]) -> Iterator[V
             related = [(subject.doc, place, f"reads {found}")]
             if "volumeMounts" in init:
                 related.append((subject.doc, (*base, "volumeMounts"), "the mounts of the init container"))
+                related += [
+                    (subject.doc, (*base, "volumeMounts", at, "mountPath"), "a mount of the init container")
+                    for at, _ in get_entries(init, "volumeMounts")[:2]
+                ]
             yield Violation((*base, *word.path), values, related=related)
 
 
@@ -295,6 +299,11 @@ def preparation_not_found(subject: Target, _: Mapping[str, Any]) -> Iterator[Vio
             if lacking is not None:
                 values = {"option": placed.option.name, "path": path, "init": lacking[0], "why": lacking[1]}
                 related = [(where.group.doc, lacking[2], "what is prepared")]
+                related += [
+                    (where.group.doc, (*base, "volumeMounts", at, "name"), "a mount of the init container")
+                    for base, init in inits
+                    for at, _ in get_entries(init, "volumeMounts")[:2]
+                ]
                 yield Violation(placed.path, values, related, doc=placed.doc, group=launch.group)
 
 

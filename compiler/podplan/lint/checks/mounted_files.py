@@ -15,6 +15,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.jobs import get_replica_specs
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
@@ -143,7 +144,9 @@ def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                     why = "does not exist" if is_other else "is a folder"
                     values = {"path": path, "why": why, **_describe_files(mount[1], files)}
                     related = [(target.doc, (*base, "volumeMounts", mount[0]), "where the files are")]
-                    yield Violation((*base, *place), values, related)
+                    written = find_written_word(target.job, found[0]) if place[0] != "env" else None
+                    doc = target.job.cr if written is not None else None
+                    yield Violation(written or (*base, *place), values, related, doc=doc)
                     break
 
 

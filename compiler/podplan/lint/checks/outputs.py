@@ -18,6 +18,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.processes import Process, build_words_process, iter_programs
 from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
@@ -107,7 +108,8 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
             what = _goes_with_pod(where, output.path)
             if what and not copied.has(output.path):
                 values = {"name": output.name, "path": output.path, "what": what}
-                yield Violation(output.place, values, doc=launch.group.doc, group=launch.group)
+                found = Violation(output.place, values, doc=launch.group.doc, group=launch.group)
+                yield place_in_cr(subject.job, found, f"{output.name}=")
 
 
 @check(aliases=("output-on-read-only",))
@@ -117,9 +119,10 @@ def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> It
         outputs = outputs_of(launch, where)
         for output in outputs:
             if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
-                yield from _iter_read_only_violations(
+                for one in _iter_read_only_violations(
                     where, output.name, output.path, output.place, launch.group
-                )
+                ):
+                    yield place_in_cr(subject.job, one, f"{output.name}=")
     for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
         for base, container in (*list_init_containers(group), *list_containers(group)):
             where = ContainerPath(group, base, container)
@@ -158,15 +161,20 @@ def _has_mount_below(container: Mapping[str, Any], folder: str) -> bool:
     return any(mount.startswith(f"{folder}/") for mount in mounts)
 
 
+def place_in_cr(job: LoweredJob, violation: Violation, text: str) -> Violation:
+    """Place a violation at the word of a deepspeed line that contains a text, if there is one."""
+    written = find_written_word(job, text) if "env" not in violation.path else None
+    return violation if written is None else violation._replace(path=written, doc=job.cr)
+
+
 def _iter_read_only_violations(
     where: ContainerPath, by: str, path: str, place: Path, group: ReplicaGroup, shown: str = ""
 ) -> Iterator[Violation]:
     found = _read_only(where, path)
     if found is not None:
         related = [(where.group.doc, found[1], found[0])]
-        yield Violation(
-            place, {"by": by, "path": shown or path, "what": found[0]}, related, doc=group.doc, group=group
-        )
+        values = {"by": by, "path": shown or path, "what": found[0]}
+        yield Violation(place, values, related, doc=group.doc, group=group)
 
 
 def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:

@@ -21,6 +21,7 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.cross_job import RebuildJob, find_written_file
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.inventory import get_entry, get_section
 from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
 from podplan.lint.analysis.programs import list_programs
@@ -145,8 +146,10 @@ def unknown_reference_key(
                     meant = suggest_phrase(use.key, keys) or f"; it has {format_list(sorted(keys))}"
                     values = {"kind": use.kind, "name": use.name, "key": use.key, "effect": use.effect}
                     related = [_content_place(again(offered[0]).groups[0].doc)]
-                    hit = Violation(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
-                    yield number, hit
+                    written = find_written_word(job, use.file)
+                    doc = group.doc if written is None else job.cr
+                    values["meant"] = meant
+                    yield number, Violation(written or use.path, values, related, doc=doc, group=group)
 
 
 def newlines_left(job: LoweredJob) -> ObjectSummary | None:
@@ -253,7 +256,9 @@ def file_beside_mount(
                 values = {"path": path, "mounted": f"{folder}/{key}", "kind": need.kind, "name": need.name}
                 content = again(offered[0]).groups[0].doc
                 related = [(group.doc, mount_path, "where it is mounted"), _content_place(content)]
-                yield number, Violation(place, values, related, doc=group.doc, group=group)
+                written = find_written_word(again(number), path)
+                doc = group.doc if written is None else again(number).cr
+                yield number, Violation(written or place, values, related, doc=doc, group=group)
 
 
 def _iter_paths_beside(
@@ -292,6 +297,7 @@ class KeyUse(NamedTuple):
     key: str
     path: Path
     effect: str
+    file: str = ""
 
 
 def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
@@ -329,7 +335,7 @@ def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
                 key = _below(folder, path, container)
                 if key and key not in started and not key.startswith(".."):
                     started.add(key)
-                    yield KeyUse(*source, key, (*base, *place), f"so {path} does not exist")
+                    yield KeyUse(*source, key, (*base, *place), f"so {path} does not exist", path)
 
 
 def _below(folder: str, path: str, container: Mapping[str, Any]) -> str:
