@@ -18,6 +18,7 @@ CHECK_MODULES: dict[str, str] = {
     "child-name-too-long": "child_names",
     "claim-for-one-pod": "claims",
     "claim-not-shareable": "repository_objects",
+    "claim-of-repository-read-only": "repository_objects",
     "claim-of-several-jobs": "claims",
     "claim-on-one-node": "claims",
     "claim-read-only": "claims",

@@ -130,7 +130,8 @@ def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> It
                 for shown, path in _targets(process):
                     mount = mount_of(container, path)
                     is_root = mount is not None and normpath(get_text(mount[1], "mountPath")) == path
-                    if process.name == "mkdir" and (mount is None or (is_root and shown == path)):
+                    is_made = process.name in ("mkdir", "touch") and mount is None  # write-to-read-only-root
+                    if is_made or (process.name == "mkdir" and is_root and shown == path):
                         continue
                     if shown == path or not _has_mount_below(container, path):
                         place = below(base, process.place)

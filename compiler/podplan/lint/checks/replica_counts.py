@@ -53,7 +53,14 @@ def count_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         f"{start}{type_.lower().replace('-', '_')}{end}": type_
         for type_ in replicas
         if type_.lower() not in _OTHER_MEANING
-        for start, end in (("num_", "s"), ("n_", "s"), ("num_", ""), ("", "s"), ("", "_count"), ("expected_", "s"))
+        for start, end in (
+            ("num_", "s"),
+            ("n_", "s"),
+            ("num_", ""),
+            ("", "s"),
+            ("", "_count"),
+            ("expected_", "s"),
+        )
     }
     for launch in find_launches(job):
         for placed in list_program_options(job, launch):

@@ -107,6 +107,35 @@ def claim_not_shareable(
             yield number, hit._replace(values=values, related=[*hit.related, place])
 
 
+def written_claims_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by the claims that it mounts for writing, a claim by its access modes."""
+    if job.cr is None:
+        return _object_left(job, "PersistentVolumeClaim")
+    where = namespace_of(job)
+    uses = [
+        (ObjectNeed("PersistentVolumeClaim", where, claim), ())
+        for claim, listed in find_claim_users(job).items()
+        if any(user.writes for user in listed) and not get_entry(job, "pvcs", claim)
+    ]
+    return ObjectSummary(find_written_file(job.cr), tuple(uses)) if uses else None
+
+
+@check(summarize=written_claims_left)
+def claim_of_repository_read_only(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
+    """A ReadOnlyMany claim of the repository that Pods mount for writing. Values: those of
+    ``hit_of_claim``."""
+    for number, need, _, offered in _iter_needed_objects(left):
+        if _together(left, offered) == {"ReadOnlyMany"}:
+            job = again(number)
+            hit = hit_of_claim(
+                job, need.name, [one for one in find_claim_users(job)[need.name] if one.writes]
+            )
+            place = (again(offered[0]).groups[0].doc, ("spec", "accessModes"), "its access modes")
+            yield number, hit._replace(related=[*hit.related, place])
+
+
 def keys_left(job: LoweredJob) -> ObjectSummary | None:
     """Summarize a job by the keys of Secrets and ConfigMaps that it uses, an object by its keys."""
     if job.cr is None:

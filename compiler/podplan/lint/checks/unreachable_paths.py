@@ -14,8 +14,8 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled
-from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.analysis.launches import ContainerLaunch
+from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.analysis.script_files import list_written_files
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.init_preparation import COMMON_FOLDERS, is_on_path, iter_written_paths
