@@ -1,7 +1,7 @@
 """Success rules of a GenericJob that are met while other replicas still do their part of the work.
 
-Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md: the job succeeds when one of its
-success rules is met, and cleanUpPolicy then deletes its replicas.
+Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md: the job succeeds when one of
+its success rules is met, and cleanUpPolicy then deletes its replicas.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _DELETING = ("All", "Unfinished")
 
 @check()
 def success_before_end(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A success rule that leaves out replicas with a part of the work. Values: ``policy``, ``left``, ``noun``."""
+    """A success rule that leaves out replicas with a part of the work.
+
+    Values: ``policy``, ``left``, ``noun``.
+    """
     job = subject.job
     spec = spec_of(job)
     policy = get_text(spec, "cleanUpPolicy")

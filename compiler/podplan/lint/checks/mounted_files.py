@@ -6,7 +6,7 @@ is 0644; with items only those keys are files), https://man7.org/linux/man-pages
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
@@ -114,6 +114,8 @@ def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     group = target.group
     if group is None:
         return
+    volumes = get_entries(get_mapping(target.data, "spec"), "volumes")
+    listed = {get_text(one, "name"): _list_files(one) for _, one in volumes}
     for base, container in (*list_init_containers(group), *list_containers(group)):
         yield from _find_unlisted_sub_paths(group, base, container)
         for place, text in list_texts(container):
@@ -121,7 +123,7 @@ def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
                 path = normpath(found[0])
                 mount = mount_of(container, path)
                 if mount is None:
-                    mount = find_unused_mount(container, path, lambda one: _list_files(volume_of(group, one)))
+                    mount = find_unused_mount(container, path, listed)
                     if mount is None:
                         continue
                 if get_text(mount[1], "subPath") or mount[1].get("subPathExpr"):
@@ -151,9 +153,12 @@ def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
 
 
 def find_unused_mount(
-    container: Mapping[str, Any], path: str, list_files: Callable[[str], Collection[str]]
+    container: Mapping[str, Any], path: str, files: Mapping[str, Collection[str]]
 ) -> tuple[int, Mapping[str, Any]] | None:
-    """Return the mount with the file that a path outside of all mounts names, if no word names the mount."""
+    """Return the mount with the file that a path outside of all mounts names, if no word names the mount.
+
+    ``files`` are the names of the files of each volume.
+    """
     name = path.rpartition("/")[2]
     if not _CONFIG_FILE.fullmatch(name):
         return None
@@ -162,7 +167,7 @@ def find_unused_mount(
         if (
             mount.get("subPath")
             or mount.get("subPathExpr")
-            or name not in list_files(get_text(mount, "name"))
+            or name not in files.get(get_text(mount, "name"), ())
         ):
             continue
         if not any(_names_folder(text, folder) for _, text in list_texts(container)):
@@ -211,7 +216,8 @@ def _describe_files(mount: Mapping[str, Any], files: list[str], folder: str | No
 
 def _list_files(volume: Mapping[str, Any]) -> list[str]:
     """Return the files of a volume that lists all of them; empty for other volumes."""
-    projected = [source for _, source in get_entries(get_mapping(volume, "projected"), "sources")]
+    listed = get_entries(get_mapping(volume, "projected"), "sources")
+    projected: list[Mapping[str, Any]] = [source for _, source in listed]
     files: list[str] = []
     for source in projected or [volume]:
         token = get_mapping(source, "serviceAccountToken")

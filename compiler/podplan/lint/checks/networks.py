@@ -46,9 +46,10 @@ SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})
 
 
 # Resolvers of the internet, which know no Service of a cluster.
-_PUBLIC_RESOLVERS = frozenset(
-    ["1.0.0.1", "1.1.1.1", "114.114.114.114", "119.29.29.29", "208.67.222.222", "223.5.5.5", "223.6.6.6", "8.8.4.4", "8.8.8.8", "9.9.9.9"]
-)
+_PUBLIC_TEXT = """
+    1.0.0.1 1.1.1.1 114.114.114.114 119.29.29.29 208.67.222.222 223.5.5.5 223.6.6.6 8.8.4.4 8.8.8.8 9.9.9.9
+"""
+_PUBLIC_RESOLVERS = frozenset(_PUBLIC_TEXT.split())
 
 
 @check()

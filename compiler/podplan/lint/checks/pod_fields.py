@@ -42,8 +42,8 @@ def missing_pod_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def _find_hint_of_t9k(key: str) -> str | None:
     """Describe a key that no controller of T9k adds; None if one may.
 
-    Only some labels of its Pods are documented (docs/evidence/t9k-genericjob.md), all with a prefix of its own
-    or without one.
+    Only some labels of its Pods are documented (docs/evidence/t9k-genericjob.md), all with a prefix of its
+    own or without one.
     """
     domain = key.rpartition("/")[0]
     return ", because it is added to the Pods of other kinds" if domain in _OF_OTHER_KINDS else None

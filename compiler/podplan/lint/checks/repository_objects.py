@@ -309,9 +309,8 @@ def _iter_paths_beside(
             if mount_of(container, path) is not None:
                 continue
             key = path.rpartition("/")[2]
-            found = find_unused_mount(
-                container, path, lambda one, key=key: (key,) if sources.get(one) else ()
-            )
+            given = {name: (key,) for name, source in sources.items() if source is not None}
+            found = find_unused_mount(container, path, given)
             source = sources.get(get_text(found[1], "name")) if found is not None else None
             if found is not None and source is not None:
                 folder = normpath(get_text(found[1], "mountPath") or "/")

@@ -1,7 +1,7 @@
 """Ports at which a replica looks for a server of another replica that listens elsewhere.
 
-Source: https://kubernetes.io/docs/concepts/services-networking/service/#headless-services (the name of a headless
-Service is the address of the Pod, and no port is changed on the way).
+Source: https://kubernetes.io/docs/concepts/services-networking/service/#headless-services (the name of a
+headless Service is the address of the Pod, and no port is changed on the way).
 """
 
 from __future__ import annotations
@@ -33,22 +33,25 @@ _PORT = compile_lazily(r"\$\(service\.port\[(?P<name>[a-z0-9-]+)\]\)")
 
 @check(requires=("Service",))
 def server_on_other_port(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A client with another port than that of the server. Values: ``host``, ``port``, ``option``, ``served``."""
+    """A client with another port than that of the server.
+
+    Values: ``host``, ``port``, ``option``, ``served``.
+    """
     job = target.job
-    servers = {group.replica_type: found for group in job.pods if (found := _find_port(group)) is not None}
+    servers = {group.replica_type: port for group in job.pods if (port := _find_port(group)) is not None}
     if not servers or is_mode_enabled(job, "debug"):
         return
     for group in job.pods:
         for base, container in (*list_init_containers(group), *list_containers(group)):
             for place, text in list_texts(container):
                 for found in _ADDRESS.finditer(text):
-                    type_, port = _find_type(job, found["host"]), _find_number(job, found["port"])
-                    if type_ not in servers or type_ == group.replica_type or not port:
+                    type_, asked = _find_type(job, found["host"]), _find_number(job, found["port"])
+                    if type_ not in servers or type_ == group.replica_type or not asked:
                         continue
                     server, option, served, at = servers[type_]
                     named = list_numbers(get_mapping(server.doc.data, "spec"))
-                    if port != served and port not in named:
-                        values = {"host": found["host"], "port": port, "option": option, "served": served}
+                    if asked != served and asked not in named:
+                        values = {"host": found["host"], "port": asked, "option": option, "served": served}
                         related = [(server.doc, at, "the port of the server")]
                         related += _list_service_ports(job, found["port"])
                         yield Violation((*base, *place), values, related, doc=group.doc, group=group)

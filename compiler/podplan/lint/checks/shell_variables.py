@@ -121,7 +121,8 @@ def _is_unread(name: str, texts: str) -> bool:
 
 
 def _is_assigned(name: str, text: str) -> bool:
-    pattern = rf"(?:^|[\s;&|(]){name}\+?=|\b(?:read|for|export|declare|local|readonly|mapfile|getopts)\b[^\n;]*\b{name}\b"
+    builtins = "read|for|export|declare|local|readonly|mapfile|getopts"
+    pattern = rf"(?:^|[\s;&|(]){name}\+?=|\b(?:{builtins})\b[^\n;]*\b{name}\b"
     return re.search(pattern, text) is not None
 
 

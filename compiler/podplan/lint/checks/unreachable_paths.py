@@ -152,7 +152,7 @@ def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, 
 
 def _list_read_only_mounts(inits: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, MountedFolder]:
     """Return the folders from which init containers only read; what they fill is for the others."""
-    read_only = [
+    read_only: list[tuple[Path, Mapping[str, Any]]] = [
         (base, {**init, "volumeMounts": [one if one.get("readOnly") is True else {} for one in mounts]})
         for base, init in inits
         if (mounts := [one for _, one in get_entries(init, "volumeMounts")])

@@ -212,7 +212,7 @@ def _replica(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
 
 
 def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
-    """Yield the hosts for which the init containers of one replica wait, without a limit or until they fail."""
+    """Yield the hosts for which the init containers of one replica wait, endlessly or until they fail."""
     spec = get_mapping(group.doc.data, "spec")
     if "initContainers" in spec and group.doc.replica_texts:
         spec = build_folded_at_index(group.doc, index)["spec"]
