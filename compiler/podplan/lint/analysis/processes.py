@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from podplan.core.typing import Any
+from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import get_text, get_texts
 from podplan.launchers import processes
 from podplan.launchers.processes import Process

@@ -195,13 +195,18 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
             _allows(rule, peers, other, connection.port, where) for rule in rules
         ):
             policy = specific[0]
-            paths = _find_rules(get_mapping(policy.data, "spec"), field, peers)
+            has_peer = any(
+                not get_entries(rule, peers)
+                or any(_is_peer(peer, other, where) for _, peer in get_entries(rule, peers))
+                for rule in rules
+            )
+            paths = _find_rules(get_mapping(policy.data, "spec"), field, peers, has_peer=has_peer)
             return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, paths)
     return None
 
 
-def _find_rules(spec: Mapping[str, Any], field: str, peers: str) -> tuple[Path, ...]:
-    """Where a policy states what it allows: the ports and peers of its only rule, or all rules."""
+def _find_rules(spec: Mapping[str, Any], field: str, peers: str, *, has_peer: bool) -> tuple[Path, ...]:
+    """Where a policy states what it allows: the ports or peers of its only rule, or all rules."""
     rules = get_entries(spec, field)
     if len(rules) != 1:
         return (("spec", field),) if field in spec else (("spec", "policyTypes"), ("spec",))
@@ -211,7 +216,7 @@ def _find_rules(spec: Mapping[str, Any], field: str, peers: str) -> tuple[Path, 
         for number, peer in get_entries(rule, peers)[:2]
     ]
     ports = [("spec", field, at, "ports")] if "ports" in rule else []
-    return (*ports, *selectors) or (("spec", field),)
+    return tuple((has_peer and ports) or selectors or ports) or (("spec", field),)
 
 
 def _find_selector(peer: Mapping[str, Any]) -> Path:
