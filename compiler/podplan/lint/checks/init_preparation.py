@@ -328,7 +328,10 @@ def _find_lacking(
                 why = f'in another volume, and the emptyDir "{name}" is empty'
                 return get_text(init, "name"), why, (*base, *same.path)
             continue
-        if not paths or init.get("restartPolicy") == "Always" or not _is_understood(init):
+        is_plain = not any(
+            "subPath" in one or "subPathExpr" in one for _, one in get_entries(init, "volumeMounts")
+        )
+        if not paths or not is_plain or init.get("restartPolicy") == "Always" or not _is_understood(init):
             return None
         written += [
             (get_text(init, "name"), folder + made.removeprefix(at), (*base, *word.path))
@@ -350,9 +353,8 @@ def _is_similar(one: str, other: str) -> bool:
 
 
 def _find_folder(container: Mapping[str, Any], name: str) -> str | None:
-    mounts = (one for _, one in get_entries(container, "volumeMounts") if get_text(one, "name") == name)
-    mount = next(mounts, None)
-    return normpath(get_text(mount, "mountPath")) if mount is not None else None
+    mounts = [one for _, one in get_entries(container, "volumeMounts") if get_text(one, "name") == name]
+    return normpath(get_text(mounts[0], "mountPath")) if mounts else None
 
 
 def _has_other_volume(init: Mapping[str, Any], path: str) -> bool:

@@ -15,6 +15,7 @@ from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, find_written_file
 from podplan.lint.analysis.jobs import namespace_of
+from podplan.lint.checks.claims import find_claim_users
 from podplan.lint.checks.references import iter_references
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
@@ -49,7 +50,15 @@ class NameSummary(NamedTuple):
 def summarize_names(job: LoweredJob) -> NameSummary | None:
     """Summarize a job by the objects that it uses, an object by its name."""
     if job.cr is not None:
-        uses = tuple(dict.fromkeys(one for group in job.pods for one, _ in _iter_uses(job, group)))
+        listed = [one for group in job.pods for one, _ in _iter_uses(job, group)]
+        where = namespace_of(job)
+        listed += [NamedObject("PersistentVolumeClaim", where, claim) for claim in find_claim_users(job)]
+        listed += [
+            NamedObject("Secret", where, get_text(one, "name"))
+            for group in job.pods
+            for _, one in get_entries(get_mapping(group.doc.data, "spec"), "imagePullSecrets")
+        ]
+        uses = tuple(dict.fromkeys(listed))
         return NameSummary(find_written_file(job.cr), uses) if uses else None
     doc = job.groups[0].doc
     metadata = get_mapping(doc.data, "metadata")

@@ -157,6 +157,9 @@ def _iter_group_connections(job: LoweredJob) -> Iterator[Connection]:
     ports from ip_local_port_range).
     """
     for launch in find_launches(job):
+        interface = launch.resolve_environment().get("NCCL_SOCKET_IFNAME") or "eth0"
+        if not interface.lstrip("^=").startswith("eth") and not interface.startswith("^"):
+            continue  # a second network, for which the policies do not hold
         torchrun, launcher = launch.torchrun, launch.invocation.launcher
         nodes = torchrun.node_range if torchrun is not None else None
         is_group = nodes is not None and nodes[1] > 1 and torchrun is not None and not torchrun.standalone

@@ -13,6 +13,7 @@ from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import find_kind_spec, get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import list_program_options
+from podplan.lint.checks.probe_targets import list_numbers
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -68,6 +69,9 @@ def count_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             count = placed.option.number
             if not type_ or count is None or count == replicas[type_] or launch.group.replica_type == type_:
                 continue
+            each, rest = divmod(count, replicas[type_] or 1)
+            if not rest and any(str(each) in numbers for numbers in _list_numbers(job, type_)):
+                continue  # each replica starts several of them
             roles = [one for one in get_replica_specs(job) if one.type == type_ and "replicas" in one.data]
             values = {
                 "option": placed.option.name,
@@ -81,6 +85,13 @@ def count_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
                 if job.cr is not None
             ]
             yield Violation(placed.path, values, related, doc=placed.doc, group=launch.group)
+
+
+def _list_numbers(job: LoweredJob, type_: str) -> Iterator[set[str]]:
+    """Yield the numbers that the containers of a replica type name."""
+    for group in job.pods:
+        if group.replica_type == type_:
+            yield list_numbers(get_mapping(group.doc.data, "spec"))
 
 
 def _is_elastic(job: LoweredJob) -> bool:

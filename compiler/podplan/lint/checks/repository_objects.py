@@ -28,7 +28,7 @@ from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
 from podplan.lint.checks.mounted_files import find_unused_mount, iter_named_files
-from podplan.lint.checks.outputs import mount_of
+from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
 from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
@@ -111,13 +111,22 @@ def written_claims_left(job: LoweredJob) -> ObjectSummary | None:
     """Summarize a job by the claims that it mounts for writing, a claim by its access modes."""
     if job.cr is None:
         return _object_left(job, "PersistentVolumeClaim")
-    where = namespace_of(job)
+    where, written = namespace_of(job), set(_iter_output_claims(job))
     uses = [
         (ObjectNeed("PersistentVolumeClaim", where, claim), ())
         for claim, listed in find_claim_users(job).items()
-        if any(user.writes for user in listed) and not get_entry(job, "pvcs", claim)
+        if claim in written and any(user.writes for user in listed) and not get_entry(job, "pvcs", claim)
     ]
     return ObjectSummary(find_written_file(job.cr), tuple(uses)) if uses else None
+
+
+def _iter_output_claims(job: LoweredJob) -> Iterator[str]:
+    """Yield the claims to which the options of a training write."""
+    for launch, where in trainings(job):
+        for output in outputs_of(launch, where):
+            found = mount_of(where.container, output.path)
+            volume = volume_of(where.group, get_text(found[1], "name")) if found is not None else {}
+            yield get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
 
 
 @check(summarize=written_claims_left)

@@ -40,6 +40,7 @@ _PLAIN_PROGRAMS = frozenset(
         "[",
     )
 )
+_SETS_OTHERS = compile_lazily(r"\b(?:source|eval|envsubst)\b|(?:^|[\s;&|])\.\s")
 _USED = compile_lazily(r"\$(?:\{(?P<braced>[A-Z][A-Z0-9_]{3,})\}|(?P<plain>[A-Z][A-Z0-9_]{3,}))")
 _OF_SHELL = frozenset(
     (
@@ -93,6 +94,8 @@ def misspelt_shell_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
     if string is None or container.get("envFrom") or is_mode_enabled(target.job, "debug"):
         return
     text = string.text
+    if _SETS_OTHERS.search(text):
+        return
     places = {
         name: at
         for at, entry in get_entries(container, "env")

@@ -95,7 +95,9 @@ def token_not_mounted(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 place: Path = (key, at)
                 yield Violation(place, {"use": f"{found[0]} does not exist"}, related)
                 return
-    has_config = container.get("envFrom") or any(
+    texts = [text for key in ("command", "args") for _, text in get_texts(container, key)]
+    has_config = container.get("envFrom") or any("KUBECONFIG" in text for text in texts)
+    has_config = has_config or any(
         get_text(one, "name") in ("KUBECONFIG", "KUBERNETES_MASTER")
         for _, one in get_entries(container, "env")
     )
