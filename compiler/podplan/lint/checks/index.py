@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CHECK_MODULES: dict[str, str] = {
+    "accelerate-config-differs": "accelerate_config",
     "affinity-to-one-node": "pod_selection",
     "always-pulled": "images",
     "ambiguous-unit": "suspicious_values",
@@ -215,8 +216,10 @@ CHECK_MODULES: dict[str, str] = {
     "preparation-as-sidecar": "init_preparation",
     "preparation-not-found": "init_preparation",
     "prepared-outside-volume": "init_preparation",
+    "prepared-too-late": "init_preparation",
     "priority-out-of-bounds": "queues",
     "probe-before-checkpoint": "checkpoint_probes",
+    "probe-of-other-file": "checkpoint_probes",
     "probe-of-other-port": "probe_targets",
     "probe-of-rendezvous": "probe_targets",
     "probe-without-server": "probe_targets",
@@ -452,6 +455,8 @@ REQUIRED_FEATURES: dict[str, frozenset[str]] = {
     "preparation-as-sidecar": frozenset(["initContainers"]),
     "preparation-not-found": frozenset(["initContainers"]),
     "prepared-outside-volume": frozenset(["initContainers"]),
+    "prepared-too-late": frozenset(["initContainers"]),
+    "probe-of-other-file": frozenset(["livenessProbe", "readinessProbe", "startupProbe"]),
     "probe-of-other-port": frozenset(["livenessProbe", "readinessProbe", "startupProbe"]),
     "probe-of-rendezvous": frozenset(["livenessProbe", "readinessProbe", "startupProbe"]),
     "probe-without-server": frozenset(["livenessProbe", "readinessProbe", "startupProbe"]),

@@ -60,6 +60,7 @@ _INPUT = compile_lazily(
     r"(?:_?(?:dir|path|root|folder|prefix))?"
     r"|(?:base_|pretrained_)?(?:model|tokenizer|weights)(?:_name_or_path|_path|_dir)?"
 )
+_ARCHIVE = compile_lazily(r".*\.(?:tar|tgz|zip|gz|zst|xz|bz2|whl|json|jsonl|parquet|safetensors|pt|bin)")
 _DATA_NAME = compile_lazily(r"data|corpus|shard|train|image")
 _HELPERS = ": [ cd chmod chown date df du echo exit export ln ls mkdir printf rm set test touch true umask"
 _SETS_UP = frozenset(_HELPERS.split())
@@ -378,3 +379,41 @@ def _is_understood(init: Mapping[str, Any]) -> bool:
         and process.name not in ("cd", "ln")
         for _, process in programs_of(init)
     )
+
+
+@check(requires=("initContainers",))
+def prepared_too_late(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """An init container that reads a file which a later one writes.
+
+    Values: ``container``, ``path``, ``later``.
+    """
+    group = subject.group
+    inits = list_init_containers(group) if group is not None else []
+    if group is None or len(inits) < 2 or is_mode_enabled(subject.job, "debug"):
+        return
+    written: list[tuple[int, str, str, Path]] = []
+    for at, (base, init) in enumerate(inits):
+        for word, path in iter_written_paths(init):
+            place = _find_volume_place(init, path)
+            if place is not None and _ARCHIVE.fullmatch(path):
+                written.append((at, place, get_text(init, "name"), (*base, *word.path)))
+    for at, (base, init) in enumerate(inits):
+        own = {place for number, place, _, _ in written if number <= at}
+        for key, text in _texts(init):
+            for path in _PATH_IN_TEXT.findall(text):
+                place = _find_volume_place(init, path)
+                later = next((one for one in written if one[0] > at and one[1] == place), None)
+                if later is not None and place not in own:
+                    values = {"container": get_text(init, "name"), "path": path, "later": later[2]}
+                    related = [(subject.doc, later[3], "where it is written")]
+                    yield Violation((*base, *key), values, related)
+                    return
+
+
+def _find_volume_place(container: Mapping[str, Any], path: str) -> str | None:
+    """Return a path as a volume and a path in it, which is the same in all containers."""
+    found = mount_of(container, normpath(path))
+    if found is None or found[1].get("subPathExpr"):
+        return None
+    rest = normpath(path).removeprefix(normpath(get_text(found[1], "mountPath")))
+    return f"{get_text(found[1], 'name')}:{get_text(found[1], 'subPath')}{rest}"

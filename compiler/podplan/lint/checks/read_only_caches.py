@@ -24,7 +24,7 @@ from podplan.lint.target import Target, Violation
 # Folders for what is compiled while the training runs.
 _ALWAYS_WRITTEN = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 _CACHES = frozenset(
-    (*_ALWAYS_WRITTEN, *HUB_CACHES, "TORCH_HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR", "WANDB_DIR")
+    (*_ALWAYS_WRITTEN, *HUB_CACHES, "TORCH_HOME", "XDG_CACHE_HOME", "HOME", "MPLCONFIGDIR", "WANDB_DIR")
 )
 
 

@@ -21,6 +21,7 @@ from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.init_preparation import COMMON_FOLDERS, is_on_path, iter_written_paths
 from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.checks.unmounted_volumes import list_folders, list_texts
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -169,7 +170,7 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     """A path of an option or variable that differs little from a mount of its container.
 
     It differs by one letter, or it is longer or shorter than a mount that nothing names.
-    Values: ``option``, ``path``, ``mount``.
+    Values: ``option``, ``path``, ``mounted``.
     """
     job = target.job
     for launch, where in trainings(job):
@@ -185,13 +186,33 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         for option, value, path, doc, group in _iter_given_paths(job, launch, where):
             if not _PATH.fullmatch(value) or _OF_IMAGE.fullmatch(value) or mount_of(where.container, value):
                 continue
+            of_launcher = _find_launcher_mount(launch, where, value)
+            if of_launcher is not None:
+                values = {"option": option, "path": value, "mounted": "only the launcher mounts it"}
+                related = [
+                    (
+                        launch.group.doc,
+                        (*launch.path, "volumeMounts", of_launcher),
+                        "the mount of the launcher",
+                    )
+                ]
+                yield Violation(path, values, related, doc=doc, group=group)
+                continue
             for folder, at in folders.items():
                 own = "/".join(value.split("/")[: folder.count("/") + 1])
                 if folder and (_is_typo(own, folder) or (folder in unnamed and _is_longer(own, folder))):
-                    values = {"option": option, "path": value, "mount": folder}
+                    values = {"option": option, "path": value, "mounted": f"the container mounts {folder}"}
                     related = [(where.group.doc, (*where.base, "volumeMounts", at), "the volume")]
                     yield Violation(path, values, related, doc=doc, group=group)
                     break
+
+
+def _find_launcher_mount(launch: ContainerLaunch, where: ContainerPath, path: str) -> int | None:
+    """Return the mount of the launcher with a path of its workers."""
+    found = mount_of(launch.container, path) if launch.group is not where.group else None
+    if found is None or is_set_by_controller(launch.group, (*launch.path, "volumeMounts", found[0])):
+        return None
+    return found[0]
 
 
 def _iter_given_paths(
