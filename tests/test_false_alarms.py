@@ -354,6 +354,6 @@ def test_torchrun_that_restarts_its_processes_uses_no_retry(
 
 def test_the_fields_of_a_version_that_is_gone_are_not_judged(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(
-        "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nmetadata: {name: a}\nspec: {gpus: 16, template: {}}\n"
+        "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nmetadata: {name: a}\nspec: {gpus: 16}\n"
     )
     assert reported(tmp_path) == [("SCHEMA010", "job.yaml", 1)]

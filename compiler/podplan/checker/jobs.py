@@ -51,6 +51,7 @@ _QUEUED = "kueue"  # the trait that rules about queues ask for
 # Rules by which the API server refuses Pods, whoever creates them.
 _NAMESPACE_RULES, _POD_SECURITY = ("SCHED090", "SCHED091"), "SEC"
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
+SERVICE_ACCOUNT = "ServiceAccount"
 CRD = "CustomResourceDefinition"
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
 _MAX_ANNOTATION_BYTES = 256 * 1024
@@ -381,8 +382,8 @@ def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[D
 
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
-    """Index an object that is not checked, but that jobs need or that restricts them: a claim, a PodGroup, a
-    NetworkPolicy, or a namespace with a sync wave."""
+    """Index an object that is not checked, but that jobs need or that restricts them: a claim, a service
+    account, a PodGroup, a NetworkPolicy, or a namespace with a sync wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
@@ -392,7 +393,8 @@ def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobS
     is_network_policy = kind == "NetworkPolicy" and get_text(data, "apiVersion").startswith(
         "networking.k8s.io/"
     )
-    if kind == CLAIM or is_pod_group or is_network_policy or is_in_wave:
+    is_needed = kind in (CLAIM, SERVICE_ACCOUNT) and data.get("apiVersion") == "v1"
+    if is_needed or is_pod_group or is_network_policy or is_in_wave:
         run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 
 

@@ -56,3 +56,14 @@ def find_deepspeed_line(job: LoweredJob) -> DeepSpeedLine | None:
     words += [Word(word, (*_CONFIG_PATH, "otherArgs", at)) for at, word in get_texts(config, "otherArgs")]
     words += [Word(word, (*_CONFIG_PATH, "run", form, at)) for at, word in get_texts(run, form)]
     return DeepSpeedLine(parse_deepspeed(tuple(words), Word("deepspeed", _CONFIG_PATH)), tuple(words), False)
+
+
+def find_written_word(job: LoweredJob, text: str) -> Path | None:
+    """Return the path in the CR of the word of a deepspeed line that contains a text; None without one.
+
+    The controller joins the words to one string, whose parts cannot be told apart in the Pod.
+    """
+    line = find_deepspeed_line(job)
+    if line is None or line.is_custom or not text:
+        return None
+    return next((word.path for word in line.words if word.path and text in word.text), None)

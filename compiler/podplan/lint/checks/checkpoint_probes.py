@@ -12,7 +12,7 @@ from posixpath import normpath
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_mapping, get_number, get_texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_number, get_text, get_texts
 from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.outputs import trainings, written_paths
@@ -29,6 +29,7 @@ _INTERVAL = compile_lazily(
     r"(?P<unit>s|secs?|seconds|mins?|minutes|h|hrs?|hours)?(?:_interval)?"
 )
 _TESTED = compile_lazily(r"(?:\A|[\s;&|(])(?:test|\[)\s+-[efsrd]\s+['\"]?(/[\w./@+-]+)")
+_PATH = compile_lazily(r"(?<![\w.$}:/*-])/(?:[\w.@+-]+/)*[\w.@+-]+(?![\w/*$?{])")
 _FIND = compile_lazily(r"(?:\A|[\s;&|(])find\s+(/[\w./@+-]+)\s[^;&|]*-mmin\s+-(\d{1,5})\b")
 
 
@@ -107,3 +108,39 @@ def _count_seconds(probe: Mapping[str, Any]) -> int:
         get_number(probe, "periodSeconds") or PERIOD
     )
     return (get_number(probe, "initialDelaySeconds") or 0) + tries
+
+
+@check(requires=("livenessProbe", "readinessProbe", "startupProbe"))
+def probe_of_other_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A probe of a file that nothing names, beside a file of nearly the same name that the program writes.
+
+    Values: ``probe``, ``path``, ``written``.
+    """
+    container = target.data
+    if is_mode_enabled(target.job, "debug"):
+        return
+    named: dict[str, Path] = {}
+    for key in ("command", "args"):
+        for at, text in get_texts(container, key):
+            named.update(dict.fromkeys(_PATH.findall(text), (key, at)))
+    for at, entry in get_entries(container, "env"):
+        named.update(dict.fromkeys(_PATH.findall(get_text(entry, "value")), ("env", at, "value")))
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe") if named else ():
+        for at, text in get_texts(get_mapping(get_mapping(container, probe), "exec"), "command"):
+            for path in _PATH.findall(text):
+                other = next((one for one in named if path not in named and _is_near(path, one)), None)
+                if other is not None:
+                    related = [(target.doc, below(target.base_path, named[other]), "the file of the program")]
+                    values = {"probe": probe, "path": path, "written": other}
+                    yield Violation((probe, "exec", "command", at), values, related)
+                    return
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Whether two files of one folder have nearly the same name."""
+    if one.rpartition("/")[0] != other.rpartition("/")[0]:
+        return False
+    from difflib import SequenceMatcher
+
+    names = one.rpartition("/")[2], other.rpartition("/")[2]
+    return SequenceMatcher(None, *names).ratio() >= 0.75

@@ -13,7 +13,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import endings
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
-from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.processes import find_endless_process, process_of
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.registration import check
@@ -49,7 +49,7 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
     servers = {}
     for group in job.pods if rules else ():
         main = find_training_container(group)
-        endless = endings.find_endless(process_of(main[1])) if main is not None else None
+        endless = find_endless_process(main[1]) if main is not None else None
         if main is not None and endless is not None and not endless.after_training:
             servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
     if not servers or not all(
@@ -70,7 +70,7 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
 
 def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
     for path, container in list_init_containers(group):
-        endless = endings.find_endless(process_of(container))
+        endless = find_endless_process(container)
         if endless is not None and container.get("restartPolicy") != "Always":
             what = f'the init container "{get_text(container, "name")}" never ends ("{endless.text}")'
             values = {
@@ -84,7 +84,7 @@ def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
     """Yield containers that outlive the training, or whose training ends with an endless command."""
     main = find_training_container(group)
     found = {
-        path: (get_text(container, "name"), endings.find_endless(process_of(container)))
+        path: (get_text(container, "name"), find_endless_process(container))
         for path, container in list_containers(group)
     }
     _, of_main = found.get(main[0] if main is not None else (), ("", None))

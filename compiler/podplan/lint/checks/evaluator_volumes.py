@@ -33,12 +33,13 @@ class Checkpoints(NamedTuple):
     claim: str
     group: ReplicaGroup
     place: Path
+    name: str
 
 
 @check(requires=(SEVERAL_TYPES,))
 def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An evaluator that reads on another volume than the training writes. Values: ``type``, ``path``,
-    ``what``, ``writer``, ``claim``."""
+    ``what``, ``writer``, ``target``."""
     job = target.job
     if not any(_is_evaluator(group) for group in job.pods):
         return
@@ -47,6 +48,7 @@ def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
         if not _is_evaluator(launch.group) or launch.group is not where.group:
             continue
         if any(each.claim in _list_claims(where) for each in written):
+            yield from _find_other_folder(launch, where, written)
             continue  # it may read there, and write its results elsewhere
         reported: set[Path] = set()
         for path in _list_paths(launch):
@@ -63,10 +65,37 @@ def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
                 "path": path,
                 "what": what,
                 "writer": other.replica_type,
-                "claim": other.claim,
+                "target": f'the claim "{other.claim}"',
             }
             related = [(other.group.doc, other.place, "where the checkpoints are written")]
             yield Violation(place, values, related, doc=where.group.doc, group=where.group)
+
+
+def _find_other_folder(
+    launch: ContainerLaunch, where: ContainerPath, written: list[Checkpoints]
+) -> Iterator[Violation]:
+    """Find an option that names one folder for the training and another one for the evaluator."""
+    paths = list(_list_paths(launch))
+    if any(_is_below(path, each.path) for path in paths for each in written):
+        return
+    for name, value, word in named_values(launch):
+        path = normpath(value)
+        same = [each for each in written if each.name == name]
+        found = _find_volume(where, path) if value.startswith("/") and same else None
+        claim = get_text(get_mapping(found[1], "persistentVolumeClaim"), "claimName") if found else ""
+        if claim and all(each.claim == claim for each in same):
+            other = same[0]
+            values = {
+                "type": launch.group.replica_type,
+                "path": path,
+                "what": f'the claim "{claim}"',
+                "writer": other.replica_type,
+                "target": f'{other.path} of the claim "{claim}"',
+            }
+            related = [(other.group.doc, other.place, "where the checkpoints are written")]
+            place = launch.locate_word(word)
+            yield Violation(place, values, related, doc=launch.group.doc, group=launch.group)
+            return
 
 
 def _is_evaluator(group: ReplicaGroup) -> bool:
@@ -83,7 +112,7 @@ def _list_checkpoints(job: LoweredJob) -> Iterator[Checkpoints]:
             claim = get_text(get_mapping(found[1], "persistentVolumeClaim"), "claimName") if found else ""
             if claim:
                 replica_type = where.group.replica_type
-                yield Checkpoints(output.path, replica_type, claim, launch.group, output.place)
+                yield Checkpoints(output.path, replica_type, claim, launch.group, output.place, output.name)
 
 
 def _list_paths(launch: ContainerLaunch) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.suggestions import suggest_name, suggest_phrase
 from podplan.core.typing import Any
@@ -44,6 +45,30 @@ _GPU_LABELS = (
     "k8s.amazonaws.com/accelerator",
 )
 LAUNCHER_TYPES = {"launcher", "coordinator", "driver", "scheduler", "tensorboard"}
+
+
+# The GPUs of the device plugins, and names near to theirs.
+_MISSPELT = compile_lazily(r"(?i)(?P<vendor>nvidia|amd)(?:\.com)?[./-]gpus?")
+
+
+@check()
+def misspelt_device(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A resource whose name is nearly that of GPUs. Values: ``resource``, ``meant``."""
+    group = target.group
+    if group is None or target.job.cluster is not None or get_section(target.job, "nodes"):
+        return
+    for path, container in (*list_containers(group), *list_init_containers(group)):
+        resources = get_mapping(container, "resources")
+        names = {
+            name: (*path, "resources", field, name)
+            for field in ("limits", "requests")
+            for name in get_mapping(resources, field)
+        }
+        for name, place in names.items():
+            found = _MISSPELT.fullmatch(name)
+            meant = f"{found['vendor'].lower()}.com/gpu" if found is not None else ""
+            if found is not None and name != meant:
+                yield Violation(place, {"resource": name, "meant": meant})
 
 
 @check()

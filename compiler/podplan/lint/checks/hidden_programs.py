@@ -6,19 +6,20 @@ Source: https://kubernetes.io/docs/concepts/storage/volumes/: a mount hides what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from posixpath import normpath
+from posixpath import dirname, normpath
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
+from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
-from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings, volume_of
+from podplan.lint.checks.outputs import ContainerPath, mount_of, place_in_cr, trainings, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -26,6 +27,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 _CODE = compile_lazily(
     r"(?:\w+[-_.])*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)(?:[-_.](?:pvc|claim|vol|volume|dir))?"
 )
+_CODE_NAMES = ("app", "code", "project", "repo", "scripts", "source", "src", "workspace")
 _CODE_FOLDER = compile_lazily(
     r"/(?:[\w.-]+/)*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)"
 )
@@ -84,18 +86,21 @@ def _lacks(
 
 @check(aliases=("code-elsewhere",))
 def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A relative script, while the code of the job is mounted outside the working directory.
+    """A script on no volume, while the code of the job is mounted in another folder.
 
-    Values: ``script``, ``folder``, ``volume``, ``mount``.
+    Values: ``script``, ``how``, ``folder``, ``volume``, ``mount``.
     """
     job = subject.job
     for launch, where in trainings(job):
         script = launch.invocation.script
+        if script is not None and script.is_known and script.text.startswith("/"):
+            yield from _find_absolute(job, launch, where, script)
+            continue
         folder, place, given = _folder(job, launch, where)
         if script is None or not script.is_known or not script.text.endswith(".py") or not folder:
             continue
         path = normpath(f"{folder}/{script.text}")
-        if script.text.startswith("/") or mount_of(where.container, path) is not None:
+        if mount_of(where.container, path) is not None:
             continue
         for number, mount in get_entries(where.container, "volumeMounts"):
             at = normpath(get_text(mount, "mountPath") or "/")
@@ -105,7 +110,13 @@ def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
             is_own = given is not where.group and f"{own}/".startswith(f"{at}/")
             if is_own or not _is_code(where.group, mount) or _is_named(at, launch, where):
                 continue
-            values = {"script": script.text, "folder": folder, "volume": get_text(mount, "name"), "mount": at}
+            values = {
+                "script": script.text,
+                "how": "is resolved in",
+                "folder": folder,
+                "volume": get_text(mount, "name"),
+                "mount": at,
+            }
             related = [
                 (
                     where.group.doc,
@@ -116,6 +127,45 @@ def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
             ]
             yield Violation(place, values, related, doc=given.doc, group=given)
             break
+
+
+def _find_absolute(
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath, script: Word
+) -> Iterator[Violation]:
+    """Find the mount of the code for a script with a path outside of all mounts."""
+    folder = dirname(normpath(script.text))
+    is_missing = script.text.endswith(".py") and mount_of(where.container, normpath(script.text)) is None
+    if not is_missing or is_mode_enabled(job, "debug"):
+        return
+    claims = _list_claims_with(launch, script.text) if launch.group is not where.group else set()
+    is_code = not {*folder.split("/")}.isdisjoint(_CODE_NAMES)
+    for number, mount in get_entries(where.container, "volumeMounts"):
+        at = normpath(get_text(mount, "mountPath") or "/")
+        volume = volume_of(where.group, get_text(mount, "name"))
+        claim = get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
+        if claim not in claims and not (is_code and _is_code(where.group, mount)):
+            continue
+        if not _is_named(at, launch, where):
+            values = {
+                "script": script.text,
+                "how": "is in",
+                "folder": folder,
+                "volume": get_text(mount, "name"),
+                "mount": at,
+            }
+            path = (*where.base, "volumeMounts", number, "mountPath")
+            related = [(where.group.doc, path, "the mount of the code")]
+            doc = launch.group.doc
+            violation = Violation(launch.locate_word(script), values, related, doc=doc, group=launch.group)
+            yield place_in_cr(job, violation, script.text)
+            return
+
+
+def _list_claims_with(launch: ContainerLaunch, path: str) -> set[str]:
+    """Return the claim that a launcher mounts where a script is."""
+    found = mount_of(launch.container, normpath(path))
+    volume = volume_of(launch.group, get_text(found[1], "name")) if found is not None else {}
+    return {get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")} - {""}
 
 
 def _folder(job: LoweredJob, launch: ContainerLaunch, where: ContainerPath) -> tuple[str, Path, ReplicaGroup]:

@@ -12,7 +12,6 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries
-from podplan.launchers import endings
 from podplan.launchers.kubelet import resolve_environment
 from podplan.lint.analysis.jobs import (
     count_pods_and_gpus,
@@ -26,7 +25,7 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.processes import find_endless_process
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -89,7 +88,7 @@ def _parameter_server(job: LoweredJob, group: ReplicaGroup) -> tuple[str, Path] 
 def _endless(group: ReplicaGroup) -> tuple[str, Path] | None:
     """Return the endless command of the training container and its path in the Pod."""
     found = find_training_container(group)
-    endless = endings.find_endless(process_of(found[1])) if found is not None else None
+    endless = find_endless_process(found[1]) if found is not None else None
     if found is None or endless is None or endless.after_training:
         return None
     return endless.text, (*found[0], *endless.words[0].path)

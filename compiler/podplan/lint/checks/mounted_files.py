@@ -6,14 +6,16 @@ is 0644; with items only those keys are files), https://man7.org/linux/man-pages
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.jobs import get_replica_specs
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
@@ -30,6 +32,7 @@ _HANDLERS = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")
 _PATH = compile_lazily(r"(?<![\w.$}:/*-])/[\w.@+-]+(?:/[\w.@+-]+)*(?![\w.@+/*$?{\[-])")
 _FILE = compile_lazily(r".*\.[A-Za-z]\w{0,9}")
+_CONFIG_FILE = compile_lazily(r".*\.(?:ya?ml|json|toml|ini|cfg|py|sh|txt|crt|pem)")
 _TESTED = compile_lazily(r"-[efrsL]\s+[\"']?\Z")
 # Types of volumes with data, and their names in messages.
 _CONTENT = {
@@ -104,42 +107,134 @@ def _below(path: str, mount: Mapping[str, Any]) -> str:
 
 @check()
 def file_not_in_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A file path below a volume whose items create other files.
+    """A file path below a volume whose items create other files, or the path of a folder of such files.
 
-    Values: ``path``, ``volume``, ``files``.
+    Values: ``path``, ``why``, ``volume``, ``files``.
     """
     group = target.group
     if group is None:
         return
+    volumes = get_entries(get_mapping(target.data, "spec"), "volumes")
+    listed = {get_text(one, "name"): _list_files(one) for _, one in volumes}
     for base, container in (*list_init_containers(group), *list_containers(group)):
+        yield from _find_unlisted_sub_paths(group, base, container)
         for place, text in list_texts(container):
             for found in _PATH.finditer(text):
                 path = normpath(found[0])
                 mount = mount_of(container, path)
-                if mount is None or get_text(mount[1], "subPath") or mount[1].get("subPathExpr"):
+                if mount is None:
+                    mount = find_unused_mount(container, path, listed)
+                    if mount is None:
+                        continue
+                if get_text(mount[1], "subPath") or mount[1].get("subPathExpr"):
                     continue
-                source = _find_listed_source(volume_of(group, get_text(mount[1], "name")))
-                files = [get_text(item, "path") for _, item in get_entries(source, "items")]
-                below = _below(path, mount[1])
-                is_other = (
+                volume = volume_of(group, get_text(mount[1], "name"))
+                files, below = _list_files(volume), _below(path, mount[1])
+                is_beside = mount_of(container, path) is None
+                is_other = is_beside or (
                     files
                     and below
-                    and _FILE.fullmatch(below)
+                    and _is_file_name(below, files)
                     and not any(file == below or file.startswith(f"{below}/") for file in files)
                 )
-                if is_other and not below.startswith("..") and not _TESTED.search(text[: found.start()]):
-                    volume, folder = get_text(mount[1], "name"), get_text(mount[1], "mountPath").rstrip("/")
-                    made = ", ".join(f"{folder}/{file}" for file in files[:3])
-                    values = {"path": path, "volume": volume, "files": made}
+                is_folder = not below and _has_files(volume) and _CONFIG_FILE.fullmatch(path)
+                if (
+                    (is_other or is_folder)
+                    and not below.startswith("..")
+                    and not _TESTED.search(text[: found.start()])
+                ):
+                    why = "does not exist" if is_other else "is a folder"
+                    values = {"path": path, "why": why, **_describe_files(mount[1], files)}
                     related = [(target.doc, (*base, "volumeMounts", mount[0]), "where the files are")]
-                    yield Violation((*base, *place), values, related)
+                    written = find_written_word(target.job, found[0]) if place[0] != "env" else None
+                    doc = target.job.cr if written is not None else None
+                    yield Violation(written or (*base, *place), values, related, doc=doc)
                     break
 
 
-def _find_listed_source(volume: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the ConfigMap or Secret of a volume if the volume lists its files; empty otherwise."""
-    sources = (get_mapping(volume, field) for field in _SOURCES)
-    return next((source for source in sources if get_entries(source, "items")), {})
+def find_unused_mount(
+    container: Mapping[str, Any], path: str, files: Mapping[str, Collection[str]]
+) -> tuple[int, Mapping[str, Any]] | None:
+    """Return the mount with the file that a path outside of all mounts names, if no word names the mount.
+
+    ``files`` are the names of the files of each volume.
+    """
+    name = path.rpartition("/")[2]
+    if not _CONFIG_FILE.fullmatch(name):
+        return None
+    for at, mount in get_entries(container, "volumeMounts"):
+        folder = normpath(get_text(mount, "mountPath") or "/")
+        if (
+            mount.get("subPath")
+            or mount.get("subPathExpr")
+            or name not in files.get(get_text(mount, "name"), ())
+        ):
+            continue
+        if not any(_names_folder(text, folder) for _, text in list_texts(container)):
+            return at, mount
+    return None
+
+
+def _names_folder(text: str, folder: str) -> bool:
+    return any(f"{found[0]}/".startswith(f"{folder}/") for found in _PATH.finditer(text))
+
+
+def iter_named_files(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the paths with an extension in the words and variables of a container that it does not test."""
+    for place, text in list_texts(container):
+        for found in _PATH.finditer(text):
+            if _FILE.fullmatch(found[0]) and not _TESTED.search(text[: found.start()]):
+                yield place, normpath(found[0])
+
+
+def _is_file_name(name: str, files: list[str]) -> bool:
+    """Whether a path names a file: it has an extension, or the files beside it have none either."""
+    is_plain = "/" not in name and not any("." in file for file in files)
+    return is_plain or _FILE.fullmatch(name) is not None
+
+
+def _find_unlisted_sub_paths(
+    group: ReplicaGroup, base: Path, container: Mapping[str, Any]
+) -> Iterator[Violation]:
+    """Find mounts of a file that a volume does not list."""
+    for at, mount in get_entries(container, "volumeMounts"):
+        name, files = get_text(mount, "subPath"), _list_files(volume_of(group, get_text(mount, "name")))
+        if not name or not files or "$" in name:
+            continue
+        wanted = normpath(name)
+        if not any(file == wanted or file.startswith(f"{wanted}/") for file in files):
+            values = {"path": wanted, "why": "does not exist", **_describe_files(mount, files, "")}
+            yield Violation((*base, "volumeMounts", at, "subPath"), values)
+
+
+def _describe_files(mount: Mapping[str, Any], files: list[str], folder: str | None = None) -> dict[str, str]:
+    """Describe the files of a volume for a message, below a folder or the mount."""
+    above = get_text(mount, "mountPath").rstrip("/") + "/" if folder is None else folder
+    shown = ", ".join(f"{above}{file}" for file in files[:3])
+    return {"volume": get_text(mount, "name"), "files": shown or f"its files below {above}"}
+
+
+def _list_files(volume: Mapping[str, Any]) -> list[str]:
+    """Return the files of a volume that lists all of them; empty for other volumes."""
+    listed = get_entries(get_mapping(volume, "projected"), "sources")
+    projected: list[Mapping[str, Any]] = [source for _, source in listed]
+    files: list[str] = []
+    for source in projected or [volume]:
+        token = get_mapping(source, "serviceAccountToken")
+        items = [
+            get_text(item, "path")
+            for field in (*_SOURCES, "downwardAPI")
+            for _, item in get_entries(get_mapping(source, field), "items")
+        ]
+        if not items and not (projected and token):
+            return []
+        files += items or [get_text(token, "path")]
+    return files
+
+
+def _has_files(volume: Mapping[str, Any]) -> bool:
+    """Whether a volume has the files of ConfigMaps or Secrets."""
+    return any(field in volume for field in _SOURCES) or bool(_list_files(volume))
 
 
 @check()

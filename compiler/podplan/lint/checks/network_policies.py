@@ -24,11 +24,17 @@ from podplan.lint.target import LoweredJob, Violation
 
 _API = "networking.k8s.io/"
 _KIND = "NetworkPolicy"
+ANY_PORT, DNS_PORT = 0, 53
+_ASSIGNED = (32768, 60999)  # net.ipv4.ip_local_port_range
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _SIDES = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
 
 
 class Connection(NamedTuple):
-    """A connection between two Pods of a job: the labels of both, the port, and what it is for."""
+    """A connection between two Pods of a job: the labels of both, the port, and what it is for.
+
+    The port is ``ANY_PORT`` if the kernel assigns it, and ``DNS_PORT`` if a Pod looks up the other.
+    """
 
     source: Labels
     target: Labels
@@ -56,7 +62,7 @@ class Denial(NamedTuple):
 
     name: str
     doc: TracedDocument
-    path: Path
+    paths: tuple[Path, ...]
 
 
 def summarize_connections(job: LoweredJob) -> PolicySummary | None:
@@ -78,7 +84,7 @@ def summarize_connections(job: LoweredJob) -> PolicySummary | None:
 def connection_denied(
     summaries: Mapping[int, PolicySummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A connection between Pods of a job that no policy allows. Values: ``purpose``, ``port``, ``policy``."""
+    """A connection between Pods of a job that no policy allows. Values: ``purpose``, ``need``, ``policy``."""
     policies: dict[tuple[str, str], list[TracedDocument]] = {}
     for number, one in summaries.items():
         if not one.connections:
@@ -89,10 +95,22 @@ def connection_denied(
             if denial is None:
                 continue
             job = rebuild_job(number)
-            values = {"purpose": connection.purpose, "port": connection.port, "policy": denial.name}
-            related = [(denial.doc, denial.path, "what it allows")]
+            values = {
+                "purpose": connection.purpose,
+                "need": _describe_need(connection.port),
+                "policy": denial.name,
+            }
+            related = [(denial.doc, path, "what it allows") for path in denial.paths]
             yield number, _place(job, connection)._replace(values=values, related=related)
             break
+
+
+def _describe_need(port: int) -> str:
+    if port == DNS_PORT:
+        return "port 53 of the DNS server, for the names of the Pods"
+    if port == ANY_PORT:
+        return f"ports that the kernel assigns ({_ASSIGNED[0]} to {_ASSIGNED[1]}) of these Pods"
+    return f"port {port} of these Pods"
 
 
 def _place(job: LoweredJob, connection: Connection) -> Violation:
@@ -104,6 +122,17 @@ def _place(job: LoweredJob, connection: Connection) -> Violation:
 def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
         return
+    if any(get_mapping(one.doc.data, "spec").get("hostNetwork") is True for one in job.pods):
+        return  # the policies do not hold for the network of a node
+    found = list(_iter_named_connections(job))
+    yield from found
+    for one in found[:1]:
+        yield one._replace(port=DNS_PORT, purpose=one.purpose)
+    yield from _iter_group_connections(job)
+
+
+def _iter_named_connections(job: LoweredJob) -> Iterator[Connection]:
+    """Yield the connections to a host and port that the job states."""
     if has_trait(job, "ssh") and set(iter_sshd_ports(job)) == {DEFAULT_PORT}:
         sources = [one for one in job.pods if one.replica_type.lower() == "launcher"] or job.pods[:1]
         for target in job.pods:
@@ -121,6 +150,31 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
             yield Connection(*labels, torchrun.port, "the rendezvous")
 
 
+def _iter_group_connections(job: LoweredJob) -> Iterator[Connection]:
+    """Yield the connections between the processes of one training, which listen on any port.
+
+    Source: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html (NCCL opens TCP
+    ports from ip_local_port_range).
+    """
+    for launch in find_launches(job):
+        interface = launch.resolve_environment().get("NCCL_SOCKET_IFNAME") or "eth0"
+        if not interface.lstrip("^=").startswith("eth") and not interface.startswith("^"):
+            continue  # a second network, for which the policies do not hold
+        torchrun, launcher = launch.torchrun, launch.invocation.launcher
+        nodes = torchrun.node_range if torchrun is not None else None
+        is_group = nodes is not None and nodes[1] > 1 and torchrun is not None and not torchrun.standalone
+        workers = [one for one in job.pods if one.replica_type.lower() != "launcher"]
+        if launcher in ("deepspeed", "colossalai"):
+            is_group = sum(one.replicas for one in workers) > 1
+        elif launch.group not in workers:
+            continue
+        for source in workers if is_group else ():
+            for target in workers:
+                if source is not target or target.replicas > 1:
+                    labels = read_labels(source.doc.data), read_labels(target.doc.data)
+                    yield Connection(*labels, ANY_PORT, "the process group")
+
+
 def _find_denial(policies: list[TracedDocument], connection: Connection) -> Denial | None:
     """Return the policy for the Pods of the job that drops a connection; None if one allows it.
 
@@ -134,19 +188,48 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
         if not specific:
             continue
         rules = [rule for one in selecting for _, rule in get_entries(get_mapping(one.data, "spec"), field)]
-        if not any(_allows(rule, peers, other, connection.port) for rule in rules):
+        if connection.port == DNS_PORT:
+            if side == "Ingress" or any(_allows_lookup(rule) for rule in rules):
+                continue
+        elif connection.port == ANY_PORT and not any(_has_only_ports(rule) for rule in rules):
+            continue
+        where = get_text(get_mapping(specific[0].data, "metadata"), "namespace")
+        if connection.port == DNS_PORT or not any(
+            _allows(rule, peers, other, connection.port, where) for rule in rules
+        ):
             policy = specific[0]
-            path = _find_rules(get_mapping(policy.data, "spec"), field)
-            return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, path)
+            has_peer = any(
+                not get_entries(rule, peers)
+                or any(_is_peer(peer, other, where) for _, peer in get_entries(rule, peers))
+                for rule in rules
+            )
+            paths = _find_rules(get_mapping(policy.data, "spec"), field, peers, has_peer=has_peer)
+            return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, paths)
     return None
 
 
-def _find_rules(spec: Mapping[str, Any], field: str) -> Path:
-    """Where a policy states what it allows: the ports of its only rule, or all rules."""
+def _find_rules(spec: Mapping[str, Any], field: str, peers: str, *, has_peer: bool) -> tuple[Path, ...]:
+    """Where a policy states what it allows: the ports or peers of its only rule, or all rules."""
     rules = get_entries(spec, field)
-    if len(rules) == 1 and "ports" in rules[0][1]:
-        return ("spec", field, rules[0][0], "ports")
-    return ("spec", field) if field in spec else ("spec",)
+    if len(rules) != 1:
+        return (("spec", field),) if field in spec else (("spec", "policyTypes"), ("spec",))
+    at, rule = rules[0]
+    selectors = [
+        ("spec", field, at, peers, number, *_find_selector(peer))
+        for number, peer in get_entries(rule, peers)[:2]
+    ]
+    ports = [("spec", field, at, "ports")] if "ports" in rule else []
+    return tuple((has_peer and ports) or selectors or ports) or (("spec", field),)
+
+
+def _find_selector(peer: Mapping[str, Any]) -> Path:
+    """Return the path of the labels of a peer below it."""
+    key = next(iter(peer), "")
+    selector = get_mapping(peer, key)
+    labels = get_mapping(selector, "matchLabels")
+    if labels:
+        return key, "matchLabels", next(iter(labels))
+    return (key,) if key else ()
 
 
 def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -> bool:
@@ -157,14 +240,34 @@ def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -
     return side in (types or default) and matches_selector(get_mapping(spec, "podSelector"), labels)
 
 
-def _allows(rule: Mapping[str, Any], peers: str, labels: Mapping[str, str], port: int) -> bool:
+def _has_only_ports(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule lists TCP ports by number."""
+    return any(isinstance(one.get("port"), int) for _, one in get_entries(rule, "ports"))
+
+
+def _allows_lookup(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule allows the DNS server, which is in another namespace."""
+    listed = [peer for _, peer in get_entries(rule, "to")]
+    ports = [one.get("port") for _, one in get_entries(rule, "ports")]
+    has_port = not ports or any(not isinstance(one, int) or one == DNS_PORT for one in ports)
+    return has_port and (
+        not listed or any("namespaceSelector" in peer or "ipBlock" in peer for peer in listed)
+    )
+
+
+def _allows(
+    rule: Mapping[str, Any], peers: str, labels: Mapping[str, str], port: int, namespace: str
+) -> bool:
     listed = [peer for _, peer in get_entries(rule, peers)]
     ports = [one for _, one in get_entries(rule, "ports")]
-    is_peer = not listed or any(_is_peer(peer, labels) for peer in listed)
+    is_peer = not listed or any(_is_peer(peer, labels, namespace) for peer in listed)
     return is_peer and (not ports or any(_has_port(one, port) for one in ports))
 
 
-def _is_peer(peer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def _is_peer(peer: Mapping[str, Any], labels: Mapping[str, str], namespace: str) -> bool:
+    selected = get_text(get_mapping(get_mapping(peer, "namespaceSelector"), "matchLabels"), _NAMESPACE_LABEL)
+    if selected and namespace and selected != namespace:
+        return False
     if "podSelector" not in peer:
         return True  # a namespace, or a block of addresses
     return matches_selector(get_mapping(peer, "podSelector"), labels)
@@ -176,4 +279,5 @@ def _has_port(one: Mapping[str, Any], port: int) -> bool:
     first, last = one.get("port"), one.get("endPort")
     if not isinstance(first, int):
         return True  # all ports, or one by its name
-    return first <= port <= (last if isinstance(last, int) else first)
+    until = last if isinstance(last, int) else first
+    return first <= port <= until or (port == ANY_PORT and first <= _ASSIGNED[0] and until >= _ASSIGNED[1])

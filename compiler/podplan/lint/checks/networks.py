@@ -45,6 +45,13 @@ ANTI_AFFINITY_ADVICE = (
 SECOND_NETWORK_ADVICE = f"give the Pods a second network ({NETWORKS_ANNOTATION})"
 
 
+# Resolvers of the internet, which know no Service of a cluster.
+_PUBLIC_TEXT = """
+    1.0.0.1 1.1.1.1 114.114.114.114 119.29.29.29 208.67.222.222 223.5.5.5 223.6.6.6 8.8.4.4 8.8.8.8 9.9.9.9
+"""
+_PUBLIC_RESOLVERS = frozenset(_PUBLIC_TEXT.split())
+
+
 @check()
 def host_network_ports(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """Pods in the host network whose ports conflict on a node. Values: ``why``, ``instead``.
@@ -142,6 +149,30 @@ def host_network_dns(target: Target, _params: Mapping[str, Any]) -> Iterator[Vio
             "instead": "ClusterFirstWithHostNet" if has_host_network else "ClusterFirst",
         }
         yield Violation(path, values)
+
+
+@check(requires=("dnsConfig",))
+def own_dns_without_services(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """A Pod whose own DNS settings do not resolve the names of Services. Values: ``why``, ``service``."""
+    group, job, spec = target.group, target.job, get_mapping(target.data, "spec")
+    if group is None or get_text(spec, "dnsPolicy") != "None" or count_pods(job) < 2:
+        return
+    services = [one for one in job.groups if one.doc.data["kind"] == "Service"]
+    config = get_mapping(spec, "dnsConfig")
+    servers = [server for _, server in accessors.get_texts(config, "nameservers")]
+    searches = [domain for _, domain in accessors.get_texts(config, "searches")]
+    is_public = bool(servers) and all(server in _PUBLIC_RESOLVERS for server in servers)
+    lacks_search = not any(domain.partition(".")[2].startswith("svc.") for domain in searches)
+    if services and (is_public or lacks_search):
+        why = (
+            f"{servers[0]} is a public DNS server"
+            if is_public
+            else "no domain of searches ends the short names of Services"
+        )
+        path: Path = ("spec", "dnsConfig", "nameservers") if is_public else ("spec", "dnsConfig")
+        related = [(target.doc, ("spec", "dnsPolicy"), "the settings of the cluster are not used")]
+        values = {"why": why, "service": services[0].doc.data["metadata"]["name"]}
+        yield Violation(path, values, related)
 
 
 @check()

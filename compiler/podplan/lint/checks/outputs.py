@@ -16,8 +16,9 @@ from podplan.core.lazy_regex import compile_lazily
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
-from podplan.launchers.processes import Process
+from podplan.launchers.processes import Process, build_words_process, iter_programs
 from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
 from podplan.lint.analysis.processes import programs_of
@@ -52,6 +53,10 @@ _STARTED_BY_OTHERS = ("mpirun", "horovodrun")
 _READERS = ("tensorboard",)  # with --logdir, their input
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
 _INTO_ALL = ("tee", "touch")
+# Programs that copy from and to remote storage, and the subcommands that do.
+_HAS_COMMANDS = ("aws", "gsutil", "mc", "ossutil", "ossutil64", "rclone", "s5cmd")
+_COMMANDS = frozenset(("copy", "cp", "mirror", "mv", "rsync", "sync"))
+_EXTRACTS = compile_lazily(r"-[a-zA-Z]*x[a-zA-Z]*|--extract")
 _INTO_OPTION = {"wget": ("-O", "-P"), "curl": ("-o", "--output"), "unzip": ("-d",)}
 # Commands that do not change the content of a folder, or only create it.
 _NO_COPY = ("mkdir", "cd", "chmod", "chown", "echo", "export", "ls", "rm", "set", "touch", "test", "[", "tee")
@@ -103,7 +108,8 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
             what = _goes_with_pod(where, output.path)
             if what and not copied.has(output.path):
                 values = {"name": output.name, "path": output.path, "what": what}
-                yield Violation(output.place, values, doc=launch.group.doc, group=launch.group)
+                found = Violation(output.place, values, doc=launch.group.doc, group=launch.group)
+                yield place_in_cr(subject.job, found, f"{output.name}=")
 
 
 @check(aliases=("output-on-read-only",))
@@ -113,28 +119,63 @@ def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> It
         outputs = outputs_of(launch, where)
         for output in outputs:
             if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
-                yield from _iter_read_only_violations(
+                for one in _iter_read_only_violations(
                     where, output.name, output.path, output.place, launch.group
-                )
+                ):
+                    yield place_in_cr(subject.job, one, f"{output.name}=")
     for group in subject.job.pods if not is_mode_enabled(subject.job, "debug") else ():
         for base, container in (*list_init_containers(group), *list_containers(group)):
-            for _, process in programs_of(container):
-                for path in _targets(process):
-                    where = ContainerPath(group, base, container)
-                    yield from _iter_read_only_violations(
-                        where, process.name, path, below(base, process.place), group
-                    )
+            where = ContainerPath(group, base, container)
+            for process in _list_processes(container):
+                for shown, path in _targets(process):
+                    mount = mount_of(container, path)
+                    is_root = mount is not None and normpath(get_text(mount[1], "mountPath")) == path
+                    is_made = process.name in ("mkdir", "touch") and mount is None  # write-to-read-only-root
+                    if is_made or (process.name == "mkdir" and is_root and shown == path):
+                        continue
+                    if shown == path or not _has_mount_below(container, path):
+                        place = below(base, process.place)
+                        yield from _iter_read_only_violations(where, process.name, path, place, group, shown)
+
+
+def _list_processes(container: Mapping[str, Any]) -> list[Process]:
+    """Return the programs that a container and its hooks start, without those that may fail."""
+    found = [
+        process
+        for command, process in programs_of(container)
+        if command is None or command.operator_after != "||"
+    ]
+    lifecycle = get_mapping(container, "lifecycle")
+    for name in ("postStart", "preStop") if lifecycle else ():
+        words = [word for _, word in get_texts(get_mapping(get_mapping(lifecycle, name), "exec"), "command")]
+        hook = build_words_process(words, ("lifecycle", name, "exec", "command"))
+        found += [
+            process
+            for command, process in iter_programs(hook)
+            if command is None or command.operator_after != "||"
+        ]
+    return found
+
+
+def _has_mount_below(container: Mapping[str, Any], folder: str) -> bool:
+    mounts = (get_text(mount, "mountPath") for _, mount in get_entries(container, "volumeMounts"))
+    return any(mount.startswith(f"{folder}/") for mount in mounts)
+
+
+def place_in_cr(job: LoweredJob, violation: Violation, text: str) -> Violation:
+    """Place a violation at the word of a deepspeed line that contains a text, if there is one."""
+    written = find_written_word(job, text) if "env" not in violation.path else None
+    return violation if written is None else violation._replace(path=written, doc=job.cr)
 
 
 def _iter_read_only_violations(
-    where: ContainerPath, by: str, path: str, place: Path, group: ReplicaGroup
+    where: ContainerPath, by: str, path: str, place: Path, group: ReplicaGroup, shown: str = ""
 ) -> Iterator[Violation]:
     found = _read_only(where, path)
     if found is not None:
         related = [(where.group.doc, found[1], found[0])]
-        yield Violation(
-            place, {"by": by, "path": path, "what": found[0]}, related, doc=group.doc, group=group
-        )
+        values = {"by": by, "path": shown or path, "what": found[0]}
+        yield Violation(place, values, related, doc=group.doc, group=group)
 
 
 def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:
@@ -345,20 +386,35 @@ def _pre_stop(container: Mapping[str, Any]) -> Mapping[str, Any]:
     return get_mapping(get_mapping(get_mapping(container, "lifecycle"), "preStop"), "exec")
 
 
-def _targets(process: Process) -> Iterator[str]:
-    """Yield the paths that a command certainly writes to."""
-    words = [word.text if word.is_known else "" for word in process.words[1:]]
-    plain = [word for word in words if not word.startswith("-")]
+def _extracts(words: Sequence[str]) -> bool:
+    """Whether tar extracts; its first word may be options without a dash."""
+    return any(map(_EXTRACTS.fullmatch, words)) or _EXTRACTS.fullmatch(f"-{words[0]}") is not None
+
+
+def _targets(process: Process) -> Iterator[tuple[str, str]]:
+    """Yield the paths that a command certainly writes to, as written and as far as they are known."""
+    arguments = process.words[1:]
+    words = [word.text if word.is_known else "" for word in arguments]
+    shown = [word.text for word in arguments]
+    plain = [word for word in shown if not word.startswith("-")]
     options: tuple[str, ...] = ()
     paths: list[str] = []
     takes_last = process.name in _INTO_LAST and len(plain) > 1 and "-t" not in words
     if process.name in _INTO_ALL:
         paths = plain
+    elif process.name == "mkdir":
+        paths = [word for at, word in enumerate(shown) if at == 0 or shown[at - 1] not in ("-m", "--mode")]
     elif takes_last or (process.name == "git" and "clone" in plain and len(plain) > 2):
         paths = plain[-1:]
-    elif process.name == "tar" and any(word.startswith("-") and "x" in word for word in words):
-        options = ("-C",)
+    elif process.name == "tar" and _extracts(words):
+        options = ("-C", "--directory")
+    elif process.name in _HAS_COMMANDS and not _COMMANDS.isdisjoint(words):
+        paths = plain[-1:] if len(plain) > 2 else []
     else:
         options = _INTO_OPTION.get(process.name, ())
-    paths += [after for word, after in pairwise(words) if word in options]
-    yield from (normpath(path) for path in paths if path.startswith("/"))
+    paths += [after for word, after in pairwise(shown) if word in options]
+    for written in paths:
+        known = written.partition("$")[0]
+        path = normpath(known if known == written else known.rpartition("/")[0] or "/")
+        if written.startswith("/") and path != "/":
+            yield written if known != written else path, path

@@ -14,6 +14,8 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
 _FIELD = compile_lazily(r"metadata\.(?P<field>labels|annotations)\['(?P<key>[^']+)'\]")
+_T9K = "batch.tensorstack.dev/"
+_OF_OTHER_KINDS = ("apps.kubernetes.io", "batch.kubernetes.io", "jobset.sigs.k8s.io", "training.kubeflow.org")
 _NOUNS = {"labels": "label", "annotations": "annotation"}
 # Prefixes of keys that other controllers and the API server add to queued or scheduled Pods.
 _WRITTEN_LATER = ("kueue.x-k8s.io", "topology.kubernetes.io")
@@ -29,11 +31,22 @@ def missing_pod_field(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         match = _FIELD.fullmatch(get_text(reference, "fieldPath"))
         if match is None or match["key"] in get_mapping(metadata, match["field"]):
             continue
-        hint = _find_hint(metadata, match["key"])
+        is_t9k = target.job.cr is not None and str(target.job.cr.data.get("apiVersion")).startswith(_T9K)
+        hint = _find_hint_of_t9k(match["key"]) if is_t9k else _find_hint(metadata, match["key"])
         if hint is not None:
             missing = f"{_NOUNS[match['field']]} {match['key']}"
             values = {"name": get_text(entry, "name"), "missing": missing, "hint": hint}
             yield Violation(("env", index, "valueFrom", "fieldRef", "fieldPath"), values)
+
+
+def _find_hint_of_t9k(key: str) -> str | None:
+    """Describe a key that no controller of T9k adds; None if one may.
+
+    Only some labels of its Pods are documented (docs/evidence/t9k-genericjob.md), all with a prefix of its
+    own or without one.
+    """
+    domain = key.rpartition("/")[0]
+    return ", because it is added to the Pods of other kinds" if domain in _OF_OTHER_KINDS else None
 
 
 def _find_hint(metadata: Mapping[str, Any], key: str) -> str | None:

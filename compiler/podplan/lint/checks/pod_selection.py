@@ -60,6 +60,7 @@ def selector_selects_nothing(subject: Target, _: Mapping[str, Any]) -> Iterator[
     if group is None:
         return
     spec = get_mapping(subject.data, "spec")
+    yield from _find_other_namespaces(job, spec)
     for term in (*_spreads(spec), *_affinities(spec)):
         if not _is_of_namespace(job, term.data) or any(_selects(term, one) for one in job.pods):
             continue
@@ -73,6 +74,23 @@ def selector_selects_nothing(subject: Target, _: Mapping[str, Any]) -> Iterator[
                 "effect": _effect(term, job),
             }
             yield Violation(place, values, related=_label_places(subject, group, term))
+
+
+def _find_other_namespaces(job: LoweredJob, spec: Mapping[str, Any]) -> Iterator[Violation]:
+    """Find affinity with the labels of the job, limited to namespaces without its Pods."""
+    own = namespace_of(job)
+    for term in _affinities(spec) if own else ():
+        listed = [name for _, name in get_texts(term.data, "namespaces")]
+        is_meant = listed and own not in listed and "namespaceSelector" not in term.data
+        if is_meant and any(_selects(term, one) for one in job.pods):
+            shown = "namespace" if len(listed) == 1 else "namespaces"
+            values = {
+                "what": term.what,
+                "selector": f"the {shown} {format_list(listed, 3)}",
+                "labels": f"the namespace {own}",
+                "effect": _effect(term, job),
+            }
+            yield Violation((*term.path, "namespaces"), values)
 
 
 def _spreads(spec: Mapping[str, Any]) -> Iterator[Term]:

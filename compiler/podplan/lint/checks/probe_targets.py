@@ -23,7 +23,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
 )
 from podplan.lint.analysis.pod_hosts import is_loopback
-from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.processes import find_endless_process, programs_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -73,13 +73,15 @@ def probe_of_other_port(subject: Target, _: Mapping[str, Any]) -> Iterator[Viola
     asked = list(_iter_probed_ports(subject.data))
     if not asked:
         return
-    served = list(_iter_served_ports(subject.data))
+    served = list(iter_served_ports(subject.data))
     if not served or len({one.port for one in served if one.for_health}) > 1:
         return
     declared = {str(entry.get("containerPort")) for _, entry in get_entries(subject.data, "ports")}
-    named = _numbers(get_mapping(subject.doc.data, "spec"))
+    named = list_numbers(get_mapping(subject.doc.data, "spec"))
+    is_server = find_endless_process(subject.data) is not None and not declared
     for one in asked:
-        found = next((other for other in served if _is_meant(other, served, declared)), None)
+        meant = {served[0].port} if is_server else declared
+        found = next((other for other in served if _is_meant(other, served, meant)), None)
         if found is None or one.port in named:
             continue
         effect = _EFFECT[one.probe]
@@ -111,7 +113,7 @@ def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     ]
     if not launches or not all(_is_training(each) for each in launches):
         return
-    named = _numbers(get_mapping(target.doc.data, "spec"))
+    named = list_numbers(get_mapping(target.doc.data, "spec"))
     for probe, port, place in _iter_probed_ports(target.data):
         if probe != "readinessProbe" and place[1] != "exec" and port not in named:
             yield Violation(place, {"probe": probe, "port": port})
@@ -192,7 +194,7 @@ def _iter_probed_ports(container: Mapping[str, Any]) -> Iterator[ProbedPort]:
                 yield ProbedPort(probe, found[1], (probe, "exec", "command", at))
 
 
-def _iter_served_ports(container: Mapping[str, Any]) -> Iterator[ServedPort]:
+def iter_served_ports(container: Mapping[str, Any]) -> Iterator[ServedPort]:
     """Yield the ports in command line options and variables."""
     programs = [process for _, process in programs_of(container)]
     servers = [process for process in programs if process.name == "sshd" or process.name not in HELPERS]
@@ -238,7 +240,7 @@ def _kind(name: str) -> str:
     return "only" if _ONLY.fullmatch(name) else ""
 
 
-def _numbers(spec: Mapping[str, Any]) -> set[str]:
+def list_numbers(spec: Mapping[str, Any]) -> set[str]:
     """Return the numbers that the containers of a Pod, which share ports, mention outside of probes."""
     found: set[str] = set()
     for listed in ("containers", "initContainers"):

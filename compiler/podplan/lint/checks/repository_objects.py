@@ -21,11 +21,14 @@ from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.cross_job import RebuildJob, find_written_file
+from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.inventory import get_entry, get_section
 from podplan.lint.analysis.jobs import find_written_path, format_list, namespace_of
-from podplan.lint.analysis.programs import Program, list_programs
+from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
+from podplan.lint.checks.mounted_files import find_unused_mount, iter_named_files
+from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
 from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
@@ -104,6 +107,44 @@ def claim_not_shareable(
             yield number, hit._replace(values=values, related=[*hit.related, place])
 
 
+def written_claims_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by the claims that it mounts for writing, a claim by its access modes."""
+    if job.cr is None:
+        return _object_left(job, "PersistentVolumeClaim")
+    where, written = namespace_of(job), set(_iter_output_claims(job))
+    uses = [
+        (ObjectNeed("PersistentVolumeClaim", where, claim), ())
+        for claim, listed in find_claim_users(job).items()
+        if claim in written and any(user.writes for user in listed) and not get_entry(job, "pvcs", claim)
+    ]
+    return ObjectSummary(find_written_file(job.cr), tuple(uses)) if uses else None
+
+
+def _iter_output_claims(job: LoweredJob) -> Iterator[str]:
+    """Yield the claims to which the options of a training write."""
+    for launch, where in trainings(job):
+        for output in outputs_of(launch, where):
+            found = mount_of(where.container, output.path)
+            volume = volume_of(where.group, get_text(found[1], "name")) if found is not None else {}
+            yield get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
+
+
+@check(summarize=written_claims_left)
+def claim_of_repository_read_only(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
+    """A ReadOnlyMany claim of the repository that Pods mount for writing. Values: those of
+    ``hit_of_claim``."""
+    for number, need, _, offered in _iter_needed_objects(left):
+        if _together(left, offered) == {"ReadOnlyMany"}:
+            job = again(number)
+            hit = hit_of_claim(
+                job, need.name, [one for one in find_claim_users(job)[need.name] if one.writes]
+            )
+            place = (again(offered[0]).groups[0].doc, ("spec", "accessModes"), "its access modes")
+            yield number, hit._replace(related=[*hit.related, place])
+
+
 def keys_left(job: LoweredJob) -> ObjectSummary | None:
     """Summarize a job by the keys of Secrets and ConfigMaps that it uses, an object by its keys."""
     if job.cr is None:
@@ -143,8 +184,10 @@ def unknown_reference_key(
                     meant = suggest_phrase(use.key, keys) or f"; it has {format_list(sorted(keys))}"
                     values = {"kind": use.kind, "name": use.name, "key": use.key, "effect": use.effect}
                     related = [_content_place(again(offered[0]).groups[0].doc)]
-                    hit = Violation(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
-                    yield number, hit
+                    written = find_written_word(job, use.file)
+                    doc = group.doc if written is None else job.cr
+                    values["meant"] = meant
+                    yield number, Violation(written or use.path, values, related, doc=doc, group=group)
 
 
 def newlines_left(job: LoweredJob) -> ObjectSummary | None:
@@ -215,6 +258,74 @@ def _decode(value: Any) -> str:
         return ""
 
 
+def files_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize a job by the names of files outside of its mounts, an object by its keys."""
+    if job.cr is None:
+        return _object_left(job, "Secret") or _object_left(job, "ConfigMap")
+    where = namespace_of(job)
+    uses: dict[ObjectNeed, dict[str, None]] = {}
+    for group in job.pods:
+        for source, _, path, _, _ in _iter_paths_beside(group):
+            uses.setdefault(ObjectNeed(source[0], where, source[1]), {})[path.rpartition("/")[2]] = None
+    return (
+        ObjectSummary(find_written_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items()))
+        if uses
+        else None
+    )
+
+
+@check(summarize=files_left)
+def file_beside_mount(
+    left: Mapping[int, ObjectSummary], again: RebuildJob
+) -> Iterator[tuple[int, Violation]]:
+    """A path outside of all mounts with the name of a file that is mounted elsewhere.
+
+    Values: ``path``, ``mounted``, ``kind``, ``name``.
+    """
+    for number, need, used, offered in _iter_needed_objects(left):
+        keys = _together(left, offered)
+        if keys.isdisjoint(used):
+            continue
+        for group in again(number).pods:
+            for source, place, path, mount_path, folder in _iter_paths_beside(group):
+                key = path.rpartition("/")[2]
+                if source != (need.kind, need.name) or key not in keys:
+                    continue
+                values = {"path": path, "mounted": f"{folder}/{key}", "kind": need.kind, "name": need.name}
+                content = again(offered[0]).groups[0].doc
+                related = [(group.doc, mount_path, "where it is mounted"), _content_place(content)]
+                written = find_written_word(again(number), path)
+                doc = group.doc if written is None else again(number).cr
+                yield number, Violation(written or place, values, related, doc=doc, group=group)
+
+
+def _iter_paths_beside(
+    group: ReplicaGroup,
+) -> Iterator[tuple[tuple[str, str], Path, str, Path, str]]:
+    """Yield files outside of all mounts, for each mounted object that no word of the container names.
+
+    Each has the kind and name of the object, its place, its path, the path of the mount, and its folder.
+    """
+    volumes = {
+        get_text(volume, "name"): volume
+        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    }
+    sources = {name: _source(volume) for name, volume in volumes.items()}
+    for base, container in (*list_containers(group), *list_init_containers(group)):
+        if not any(sources.get(get_text(one, "name")) for _, one in get_entries(container, "volumeMounts")):
+            continue
+        for place, path in iter_named_files(container):
+            if mount_of(container, path) is not None:
+                continue
+            key = path.rpartition("/")[2]
+            given = {name: (key,) for name, source in sources.items() if source is not None}
+            found = find_unused_mount(container, path, given)
+            source = sources.get(get_text(found[1], "name")) if found is not None else None
+            if found is not None and source is not None:
+                folder = normpath(get_text(found[1], "mountPath") or "/")
+                yield source, (*base, *place), path, (*base, "volumeMounts", found[0]), folder
+
+
 class KeyUse(NamedTuple):
     """A key of a Secret or ConfigMap that a Pod uses: its path, and what happens without it."""
 
@@ -223,6 +334,7 @@ class KeyUse(NamedTuple):
     key: str
     path: Path
     effect: str
+    file: str = ""
 
 
 def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
@@ -247,25 +359,32 @@ def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
                     yield KeyUse(*source, key, (*at, "subPath"), "so an empty folder is mounted there")
                 continue
             folder = normpath(get_text(mount, "mountPath") or "/")
+            started: set[str] = set()
             for program in list_programs(group, base, container):
-                key = _below(folder, program, container)
+                key = _below(folder, program.path, container)
+                started.add(key)
                 if key:
                     effect = (
                         f"so {program.path} does not exist, because the mount hides the files of the image"
                     )
                     yield KeyUse(*source, key, (*at, "mountPath"), effect)
+            for place, path in iter_named_files(container):
+                key = _below(folder, path, container)
+                if key and key not in started and not key.startswith(".."):
+                    started.add(key)
+                    yield KeyUse(*source, key, (*base, *place), f"so {path} does not exist", path)
 
 
-def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
-    """Return the first part of a program's path below a folder, if no deeper mount contains it."""
-    if not program.path.startswith(f"{folder}/"):
+def _below(folder: str, path: str, container: Mapping[str, Any]) -> str:
+    """Return the part of a path below a folder, if it is a name and no deeper mount contains it."""
+    if not path.startswith(f"{folder}/"):
         return ""
     mounts = (
         normpath(get_text(mount, "mountPath") or "/") for _, mount in get_entries(container, "volumeMounts")
     )
-    if any(f"{program.path}/".startswith(f"{one}/") and len(one) > len(folder) for one in mounts):
+    if any(f"{path}/".startswith(f"{one}/") and len(one) > len(folder) for one in mounts):
         return ""
-    below = program.path.removeprefix(f"{folder}/")
+    below = path.removeprefix(f"{folder}/")
     return "" if "/" in below else below  # a path with a folder is no key; program-hidden reports it
 
 

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
-from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.processes import iter_commands
+from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import (
     has_isolated_replicas,
     is_mode_enabled,
@@ -29,6 +31,7 @@ from podplan.lint.analysis.launches import (
 from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.analysis.processes import process_of
 from podplan.lint.analysis.script_options import (
+    LONGEST,
     PlacedOption,
     ScriptOption,
     iter_given_options,
@@ -81,7 +84,8 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
     job = target.job
     if is_mode_enabled(job, "debug"):
         return
-    shares = [share for launch in find_launches(job) for share in _iter_shares(job, launch)]
+    yield from _find_equal_shards(job)
+    shares = [share for launch in find_launches(job) for share in iter_shares(job, launch)]
     for noun in dict.fromkeys(share.noun for share in shares):
         same = [share for share in shares if share.noun == noun]
         taken = {number for one in same for number in range(one.first, one.last + 1)}
@@ -103,6 +107,7 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         }
         related = [(same[0].number_option.doc, same[0].number_option.path, f"the {noun} of a replica")]
         related += list_replica_places(job)
+        related += _list_variable_places(same[0].launch, same[0].count_option)
         yield Violation(
             same[0].count_option.path,
             values,
@@ -112,14 +117,79 @@ def unprocessed_shards(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         )
 
 
-def _iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[ShardRange]:
+def _find_equal_shards(job: LoweredJob) -> Iterator[Violation]:
+    """Find replicas that all do the same part, of as many parts as there are replicas."""
+    if not has_isolated_replicas(job):
+        return
+    for launch in find_launches(job):
+        group = launch.group
+        end = find_launch_on_replica(launch, get_last_index(group))
+        if group.replicas < 2 or end is None or launch.invocation.is_conditional or launch.is_launcher:
+            continue
+        first = {one.key: one.value for one in _list_given(launch)}
+        if first != {one.key: one.value for one in _list_given(end)}:
+            continue
+        for noun, index, count in _match_given(job, launch)[:1]:
+            if count.option.number != group.replicas:
+                continue
+            values = {
+                "option": count.option.name,
+                "count": group.replicas,
+                "taken": format_count(group.replicas, "replica"),
+                "noun": noun,
+                "effect": f"all of them do {noun} {index.option.value}",
+            }
+            related = [(count.doc, count.path, f"the number of {noun}s"), *list_replica_places(job)]
+            related += [*_list_variable_places(launch, index), *_list_variable_places(launch, count)]
+            yield Violation(index.path, values, related, doc=index.doc, group=group)
+
+
+def _match_given(job: LoweredJob, launch: ContainerLaunch) -> list[tuple[str, PlacedOption, PlacedOption]]:
+    """Return the parts that the options of a program state, or else the variables of its container."""
+    written = list(match_share(list(list_program_options(job, launch))))
+    return written or list(match_share(_list_variables(launch)))
+
+
+def _list_variables(launch: ContainerLaunch) -> list[PlacedOption]:
+    return [
+        PlacedOption(one, launch.group.doc, (*launch.path, *one.word.path)) for one in _iter_variables(launch)
+    ]
+
+
+def _list_variable_places(
+    launch: ContainerLaunch, option: PlacedOption
+) -> list[tuple[TracedDocument, Path, str]]:
+    """Return the variables of the kind and value of an option, as related locations."""
+    pattern = _COUNT if _COUNT.fullmatch(option.option.last) else _INDEX
+    return [
+        (one.doc, one.path, f"the value of {option.option.name}")
+        for one in _list_variables(launch)
+        if pattern.fullmatch(one.option.last)
+        and one.option.value == option.option.value
+        and one.path != option.path
+    ]
+
+
+def _list_given(launch: ContainerLaunch) -> list[ScriptOption]:
+    return [*iter_given_options(launch.invocation.words), *_iter_variables(launch)]
+
+
+def _iter_variables(launch: ContainerLaunch) -> Iterator[ScriptOption]:
+    """Yield the variables of a container like options."""
+    for at, entry in get_entries(launch.container, "env"):
+        name, value = get_text(entry, "name"), get_text(entry, "value")
+        if name and value and len(value) <= LONGEST:
+            yield ScriptOption(name, name.lower(), value, Word(value, ("env", at, "value"), 0, len(value)))
+
+
+def iter_shares(job: LoweredJob, launch: ContainerLaunch) -> Iterator[ShardRange]:
     """Yield the parts of a launch whose replicas select a part by their own number."""
     group = launch.group
     end = find_launch_on_replica(launch, get_last_index(group))
     if group.replicas < 2 or end is None or launch.invocation.is_conditional or launch.is_launcher:
         return
-    final = {one.key: one for one in iter_given_options(end.invocation.words)}
-    for noun, index, count in match_share(list(list_program_options(job, launch))):
+    final = {one.key: one for one in _list_given(end)}
+    for noun, index, count in _match_given(job, launch):
         other = final.get(index.option.key)
         first, last = _read_number(index.option), _read_number(other) if other is not None else None
         if first is not None and last is not None and last - first == group.replicas - 1:

@@ -42,6 +42,7 @@ from podplan.lint.checks.registration import check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 
 SHM_PATH = "/dev/shm"
+DEFAULT_SIZE = 64 * 2**20 * quantities.UNITS_PER_ONE  # of the container runtimes
 _MAX_PLACES = 3  # options for the number of data loader processes
 DATA_LOADER_OPTION = compile_lazily(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
@@ -99,7 +100,9 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     if _is_idle(container):
         return
     mount = _find_shm_mount(group, container)
-    if mount is not None and (mount.is_in_memory or "emptyDir" not in mount.volume):
+    size = mount.size_limit if mount is not None and mount.is_in_memory else None
+    is_small = size is not None and DEFAULT_SIZE // 64 <= size <= DEFAULT_SIZE
+    if mount is not None and not is_small and (mount.is_in_memory or "emptyDir" not in mount.volume):
         return
     reason = _explain_need(target.job, group, container)
     other_names = [
@@ -109,14 +112,18 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     ]
     if not reason and (not other_names or _has_gpus_elsewhere(group, container)):
         return
-    if mount is not None:
+    if mount is not None and is_small:
+        violation_path = (*mount.path, "emptyDir", "sizeLimit")
+        current = f"limited to {get_mapping(mount.volume, 'emptyDir')['sizeLimit']}"
+    elif mount is not None:
         medium = get_text(get_mapping(mount.volume, "emptyDir"), "medium")
         violation_path = (*mount.path, "emptyDir")
         current = f"an emptyDir with medium {medium}" if medium else "an emptyDir on disk"
     else:
         violation_path, current = path, "the default of 64Mi"
         current += f"; only {format_list(other_names)} mounts the volume there" if other_names else ""
-    change = ("set", (*violation_path, "medium"), "Memory") if mount is not None else None
+    is_on_disk = mount is not None and not is_small
+    change = ("set", (*violation_path, "medium"), "Memory") if is_on_disk else None
     values = {"name": get_text(container, "name"), "why": reason.text if reason else "trains", "has": current}
     related = list(_places(group, path, container, mount))
     related += [(group.doc, (*path, *below), label) for below, label in reason.written] if reason else []

@@ -14,20 +14,24 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.analysis.script_files import list_written_files
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.init_preparation import COMMON_FOLDERS, is_on_path, iter_written_paths
-from podplan.lint.checks.outputs import mount_of, trainings
+from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.checks.unmounted_volumes import list_folders, list_texts
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Folders that exist in images, so that a path below them needs no volume.
 _OF_IMAGE = compile_lazily(
     r"/(?:app|bin|boot|code|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|src|srv|sys|tmp|usr|var"
     r"|workspace)?(?:/.*)?"
 )
+_FOLDER_VARIABLE = compile_lazily(r"_(?:HOME|DIR|PATH|ROOT|FOLDER|CACHE)\Z")
+_SHORTEST = len("/ab")
 _PATH = compile_lazily(r"(?<![\w.$}:/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
@@ -53,10 +57,11 @@ def path_of_other_container(subject: Target, _: Mapping[str, Any]) -> Iterator[V
         *list_containers(group),
         *(each for each in list_init_containers(group) if each[1].get("restartPolicy") == "Always"),
     ]
-    if len(containers) < 2:
+    sources = _list_read_only_mounts(list_init_containers(group))
+    if len(containers) < 2 and not sources:
         return
     for base, container in containers:
-        mounts = _list_mounts([each for each in containers if each[0] != base])
+        mounts = {**sources, **_list_mounts([each for each in containers if each[0] != base])}
         own = _mounted_volumes(container)
         for place, text in list_texts(container):
             found = _find_other_mount(
@@ -146,15 +151,26 @@ def _list_mounts(containers: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, 
     }
 
 
+def _list_read_only_mounts(inits: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, MountedFolder]:
+    """Return the folders from which init containers only read; what they fill is for the others."""
+    read_only: list[tuple[Path, Mapping[str, Any]]] = [
+        (base, {**init, "volumeMounts": [one if one.get("readOnly") is True else {} for one in mounts]})
+        for base, init in inits
+        if (mounts := [one for _, one in get_entries(init, "volumeMounts")])
+    ]
+    return _list_mounts(read_only)
+
+
 def _mounted_volumes(container: Mapping[str, Any]) -> set[str]:
     return {get_text(mount, "name") for _, mount in get_entries(container, "volumeMounts")}
 
 
 @check()
 def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A path of an option that differs from a mount of its container by one letter.
+    """A path of an option or variable that differs little from a mount of its container.
 
-    Values: ``option``, ``path``, ``mount``.
+    It differs by one letter, or it is longer or shorter than a mount that nothing names.
+    Values: ``option``, ``path``, ``mounted``.
     """
     job = target.job
     for launch, where in trainings(job):
@@ -164,16 +180,61 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             get_text(mount, "mountPath").rstrip("/"): at
             for at, mount in get_entries(where.container, "volumeMounts")
         }
-        for placed in list_program_options(job, launch):
-            value = placed.option.value or ""
+        named = [text for _, text in list_texts(where.container)]
+        named += [word.text for word in launch.invocation.words]
+        unnamed = {folder for folder in folders if not any(_names(text, folder) for text in named)}
+        for option, value, path, doc, group in _iter_given_paths(job, launch, where):
             if not _PATH.fullmatch(value) or _OF_IMAGE.fullmatch(value) or mount_of(where.container, value):
                 continue
+            of_launcher = _find_launcher_mount(launch, where, value)
+            if of_launcher is not None:
+                values = {"option": option, "path": value, "mounted": "only the launcher mounts it"}
+                related = [
+                    (
+                        launch.group.doc,
+                        (*launch.path, "volumeMounts", of_launcher),
+                        "the mount of the launcher",
+                    )
+                ]
+                yield Violation(path, values, related, doc=doc, group=group)
+                continue
             for folder, at in folders.items():
-                if folder and _is_typo("/".join(value.split("/")[: folder.count("/") + 1]), folder):
-                    values = {"option": placed.option.name, "path": value, "mount": folder}
+                own = "/".join(value.split("/")[: folder.count("/") + 1])
+                if folder and (_is_typo(own, folder) or (folder in unnamed and _is_longer(own, folder))):
+                    values = {"option": option, "path": value, "mounted": f"the container mounts {folder}"}
                     related = [(where.group.doc, (*where.base, "volumeMounts", at), "the volume")]
-                    yield Violation(placed.path, values, related, doc=placed.doc, group=launch.group)
+                    yield Violation(path, values, related, doc=doc, group=group)
                     break
+
+
+def _find_launcher_mount(launch: ContainerLaunch, where: ContainerPath, path: str) -> int | None:
+    """Return the mount of the launcher with a path of its workers."""
+    found = mount_of(launch.container, path) if launch.group is not where.group else None
+    if found is None or is_set_by_controller(launch.group, (*launch.path, "volumeMounts", found[0])):
+        return None
+    return found[0]
+
+
+def _iter_given_paths(
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath
+) -> Iterator[tuple[str, str, Path, TracedDocument, ReplicaGroup]]:
+    """Yield the options of a training and the variables of its container: name, value and place."""
+    for placed in list_program_options(job, launch):
+        yield placed.option.name, placed.option.value or "", placed.path, placed.doc, launch.group
+    for at, entry in get_entries(where.container, "env"):
+        name, place = get_text(entry, "name"), (*where.base, "env", at, "value")
+        if _FOLDER_VARIABLE.search(name):
+            yield name, get_text(entry, "value"), place, where.group.doc, where.group
+
+
+def _names(text: str, folder: str) -> bool:
+    return any(f"{path}/".startswith(f"{folder}/") for path in _PATH.findall(text))
+
+
+def _is_longer(written: str, meant: str) -> bool:
+    """Whether one of two paths continues the other with letters."""
+    short, long = sorted((written, meant), key=len)
+    return len(short) > _SHORTEST and long.startswith(short) and long[len(short) :].isalpha()
 
 
 def _is_typo(written: str, meant: str) -> bool:

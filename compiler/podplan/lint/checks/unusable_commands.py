@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_mapping, get_texts
+from podplan.kubernetes.accessors import get_mapping, get_text, get_texts
 from podplan.launchers import exec_form
+from podplan.launchers.exit_status import TRAINERS
 from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.checks.registration import check
@@ -73,6 +74,13 @@ def _may_mount(target: Target) -> bool:
     return context.get("privileged") is True or not added.isdisjoint(("SYS_ADMIN", "ALL"))
 
 
+_PIPEFAIL = compile_lazily(r"(?<![\w-])set\s+-[a-z]*o\s+pipefail")
+# Systems whose sh is bash or busybox.
+_OTHER_SYSTEM = compile_lazily(
+    r"alpine|busybox|centos|fedora|rhel|\bubi|rocky|alma|openeuler|anolis|suse|amazonlinux|kylin|sourcefind|dcu|dtk"
+)
+
+
 @check(requires=(SHELL,))
 def bash_syntax_in_sh(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Syntax of bash in a script for sh. Value: ``what``."""
@@ -88,3 +96,16 @@ def bash_syntax_in_sh(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
             yield Violation(
                 TextPath(path, (found.end(group) - len(text), found.end(group))), {"what": text.strip("=")}
             )
+            continue
+        option = _PIPEFAIL.search(script)
+        if option is not None and _has_dash(target.data):
+            yield Violation(TextPath(path, option.span()), {"what": option[0]})
+
+
+def _has_dash(container: Mapping[str, Any]) -> bool:
+    """Whether sh is certainly dash: in images for training, unless their name tells another system."""
+    image = get_text(container, "image").lower()
+    trains = any(
+        process.name in TRAINERS or process.name.startswith("python") for _, process in programs_of(container)
+    )
+    return trains and not _OTHER_SYSTEM.search(image)

@@ -1,4 +1,4 @@
-"""Retries that the restart policy never uses, on preemptible nodes or in a queue of that name.
+"""Retries that the restart policy never uses.
 
 Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/pytorchtrainingjob.md.
 """
@@ -22,13 +22,14 @@ _TAKEN_AWAY = compile_lazily(
 )
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LONGEST = 300
+MANY_RETRIES = 6  # of backoffLimit, of which many jobs have some that they do not need
 
 
 @check()
 def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Retries with the restart policy Never, on preemptible nodes.
+    """Retries with the restart policy Never. Values: ``retries``, ``field``, ``when``.
 
-    Values: ``retries``, ``field``, ``nodes``.
+    Few retries for the whole job may be left over; a limit beside the policy is always meant.
     """
     job = subject.job
     if is_mode_enabled(job, "debug"):
@@ -46,16 +47,17 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if taken is None:
             taken = _find_queue(job)
             place = taken[1] if taken is not None else ()
-        if _policy(role.data) != "Never" or retries < 1 or taken is None:
+        is_meant = taken is not None or retries >= (1 if section else MANY_RETRIES)
+        if _policy(role.data) != "Never" or retries < 1 or not is_meant:
             continue
         at: Path = (*role.path, "restartPolicy")
         other: Path = (*at, "limit") if section else ("spec", "runPolicy", "backoffLimit")
-        related = [
-            (subject.doc, other, "the retries"),
-            (subject.doc, place, "the nodes"),
-        ]
+        related = [(subject.doc, other, "the retries")]
+        if taken is not None:
+            related.append((subject.doc, place, "the nodes"))
+        when = f"the first node is reclaimed ({taken[0]})" if taken is not None else "the first replica fails"
         shown = "1 retry" if retries == 1 else f"{retries} retries"
-        values = {"retries": shown, "field": str(other[-1]), "nodes": taken[0]}
+        values = {"retries": shown, "field": str(other[-1]), "when": when}
         yield Violation((*at, "policy") if section else at, values, related)
         if policy == "Never":
             return  # one number for all types

@@ -51,6 +51,8 @@ _QUERY_COMMAND = compile_lazily(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig
 _LOOPBACK = compile_lazily(r"(?:^|[\s/@\[])(?:localhost|127\.0\.0\.1|::1)(?=[\s/:\]'\";]|$)")
 # Words that end a waiting loop.
 _LOOP_EXIT = compile_lazily(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
+_FAILURE = compile_lazily(r"\bexit\s+[1-9]")
+_OTHER_EXIT = compile_lazily(r"\b(?:break|return)\b|\bexit\b(?!\s+[1-9])")
 _BREAK_STATEMENT = compile_lazily(r"\bbreak\b")
 # Programs that test whether a port is open; tests of a name succeed earlier.
 _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
@@ -156,13 +158,14 @@ class Wait(NamedTuple):
     host: str
     path: Path
     container: str
+    is_limited: bool = False  # the container fails after some time
 
 
 @check(aliases=("waits-for-itself",), requires=("initContainers",))
 def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An init container that waits for a container which starts only after it.
 
-    Values: ``container``, ``host``, ``why``.
+    Values: ``container``, ``host``, ``limit``, ``why``.
     """
     job = subject.job
     if is_mode_enabled(job, "debug") or is_mode_enabled(job, "pause"):
@@ -171,7 +174,8 @@ def init_container_waits_for_own_pod(subject: Target, _: Mapping[str, Any]) -> I
         for wait in _init_waits(group, group.start):
             why = _never_answers(job, group, wait)
             if why:
-                values = {"container": wait.container, "host": wait.host, "why": why}
+                limit = "" if wait.is_limited else " without a timeout"
+                values = {"container": wait.container, "host": wait.host, "limit": limit, "why": why}
                 yield Violation(wait.path, values, doc=group.doc, group=group)
 
 
@@ -209,7 +213,7 @@ def _replica(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
 
 
 def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
-    """Yield the hosts for which the init containers of one replica wait without a limit."""
+    """Yield the hosts for which the init containers of one replica wait, endlessly or until they fail."""
     spec = get_mapping(group.doc.data, "spec")
     if "initContainers" in spec and group.doc.replica_texts:
         spec = build_folded_at_index(group.doc, index)["spec"]
@@ -217,13 +221,16 @@ def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
         if container.get("restartPolicy") == "Always":
             return  # a sidecar may be what listens
         process = process_of(container)
-        if process.string is None or "timeout" in process.wrappers:
+        if process.string is None:
             continue
-        for host, path in _waited_for(process.string.nodes, process.string):
-            yield Wait(host, below(("spec", "initContainers", number), path), get_text(container, "name"))
+        for host, path, is_limited in _waited_for(process.string.nodes, process.string):
+            place = below(("spec", "initContainers", number), path)
+            fails = is_limited or "timeout" in process.wrappers
+            yield Wait(host, place, get_text(container, "name"), fails)
 
 
-def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path]]:
+def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path, bool]]:
+    """Yield hosts that loops wait for, each with its place, and whether the shell fails after some time."""
     for node in nodes:
         if node.operator_before in ("&&", "||") or not isinstance(node, Block):
             continue
@@ -231,10 +238,16 @@ def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[st
             yield from _waited_for(node.nodes, string)
         asked = [one for one in node.nodes if one.part == ""]
         is_wait = len(asked) == 1 and (node.kind, asked[0].is_negated) in (("until", False), ("while", True))
-        if is_wait and not _LOOP_EXIT.search(string.text, node.start, node.end):
+        is_limited = _LOOP_EXIT.search(string.text, node.start, node.end) is not None
+        if is_wait and (not is_limited or _fails_after_time(string.text[node.start : node.end])):
             host = _listener(asked[0], string)
             if host:
-                yield host, string.place(asked[0])
+                yield host, string.place(asked[0]), is_limited
+
+
+def _fails_after_time(loop: str) -> bool:
+    """Whether a loop is only left by the failure of the shell."""
+    return _FAILURE.search(loop) is not None and not _OTHER_EXIT.search(loop)
 
 
 def _listener(asked: Node, string: ShellString) -> str:
