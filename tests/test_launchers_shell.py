@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.launchers.quoting import quote_words, resplit_line
-from podplan.launchers.shell_nodes import Block, ParsedScript, parse_script
+from podplan.launchers.shell import ParsedScript, parse_script
+from podplan.launchers.shell_nodes import Block
 from podplan.launchers.words import MAX_ARGUMENT_LENGTH, MAX_ARGUMENTS_LENGTH
 from tests.thoroughness import examples
 from tests.work_counts import work

@@ -433,7 +433,6 @@ CHECK_ALIASES: dict[str, str] = {
 REQUIRED_FEATURES: dict[str, frozenset[str]] = {
     "affinity-to-one-node": frozenset(["affinity", "nodeSelector"]),
     "bash-syntax-in-sh": frozenset(["shell"]),
-    "cache-on-read-only-root": frozenset(["readOnlyRootFilesystem"]),
     "command-needs-root": frozenset(["securityContext"]),
     "comment-over-lines": frozenset(["shell"]),
     "contradictory-node-selection": frozenset(["affinity"]),

@@ -28,7 +28,7 @@ _CACHES = frozenset(
 )
 
 
-@check(requires=("readOnlyRootFilesystem",))
+@check()
 def cache_on_read_only_root(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A cache where nothing can be written. Values: ``name``, ``path``, ``why``."""
     reported: set[tuple[int, Path]] = set()
