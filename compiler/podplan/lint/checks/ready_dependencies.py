@@ -1,4 +1,4 @@
-"""Jobs of a set that start while the files that they read are still being written.
+"""Jobs of a set that start before the files that they read are written.
 
 Source: https://jobset.sigs.k8s.io/docs/concepts/ (dependsOn: Ready is reached by Pods that run, Complete by a
 Job that has ended).
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.words import Word
 from podplan.lint.analysis.jobs import count_gpus
 from podplan.lint.analysis.launches import ContainerLaunch
-from podplan.lint.analysis.pod_jobs import list_ready_dependencies
+from podplan.lint.analysis.pod_jobs import list_overlaps
 from podplan.lint.checks.outputs import (
     ContainerPath,
     TrainingOutput,
@@ -29,17 +30,22 @@ from podplan.lint.checks.waits import waits_for_others
 from podplan.lint.target import Target, Violation
 
 _PROBES = ("readinessProbe", "startupProbe")
+# Scripts that prepare files once, unlike a trainer or an actor, whose files others read while it runs.
+_PREPARES = compile_lazily(
+    r"(?:\A|[/_-])(?:pre[_-]?)?(?:prepare?|prep|process|preprocess|shard|tokeni[sz]e|download|etl|convert|pack|"
+    r"extract|fetch|stage|transform)[a-z]{0,3}(?=[/_.-]|\Z)"
+)
 
 Launch = tuple[ContainerLaunch, ContainerPath]
 
 
 @check()
 def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A Job that starts when the writer of its input runs.
+    """A Job that starts before the writer of its input has ended.
 
-    Values: ``waiting``, ``awaited``, ``path``, ``option``.
+    Values: ``waiting``, ``when``, ``awaited``, ``path``, ``option``.
     """
-    dependencies = list_ready_dependencies(target.job)
+    dependencies = list_overlaps(target.job)
     launches = list(trainings(target.job)) if dependencies else []
     for one in dependencies:
         writers = [each for each in launches if each[0].group.replica_type == one.awaited]
@@ -48,10 +54,11 @@ def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         if found is None or any(_may_be_done(launch) for launch, _ in writers):
             continue
         writer, output, reader, word = found
-        if waits_for_others(reader.container):
+        if waits_for_others(reader.container) or not (one.is_ready or _prepares_files(writer, reader)):
             continue
         values = {
             "waiting": one.waiting,
+            "when": f"when {one.awaited} runs" if one.is_ready else f"together with {one.awaited}",
             "awaited": one.awaited,
             "path": output.path,
             "option": output.name,
@@ -60,7 +67,17 @@ def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
             (writer.group.doc, output.place, "writes them"),
             (reader.group.doc, reader.locate_word(word), "reads them"),
         ]
+        if "startupPolicy" in get_mapping(one.doc.data, "spec") and not one.is_ready:
+            related.append((one.doc, ("spec", "startupPolicy"), "waits until Pods run, not until they end"))
         yield Violation(one.path, values, related, doc=one.doc)
+
+
+def _prepares_files(writer: ContainerLaunch, reader: ContainerLaunch) -> bool:
+    """Whether a program without GPUs prepares files, according to its name, for one with GPUs."""
+    script = writer.invocation.script
+    name = script.base_name if script is not None else writer.invocation.program_word.base_name
+    is_before = count_gpus(writer.group) == 0 < count_gpus(reader.group)
+    return is_before and _PREPARES.search(name.lower()) is not None
 
 
 def _iter_common_folders(
