@@ -310,6 +310,7 @@ CHECK_MODULES: dict[str, str] = {
     "topology-request-on-job": "kueue_labels",
     "torchrun-never": "restarts",
     "trailing-newline": "exec_words",
+    "trainer-not-labelled": "runtimes",
     "training-container": "containers_contract",
     "training-container-by-position": "containers_contract",
     "tuning-without-training": "autotuning",

@@ -15,7 +15,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.kubernetes.label_selectors import Labels, matches_selector, read_labels
 from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
-from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, namespace_of
+from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled, namespace_of
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import find_pod
 from podplan.lint.checks.registration import check
@@ -25,6 +25,10 @@ from podplan.lint.target import LoweredJob, Violation
 _API = "networking.k8s.io/"
 _KIND = "NetworkPolicy"
 _SIDES = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+# One of the ports that the kernel chooses, for connections whose ports nobody can state.
+_CHOSEN_PORT = 40000
+_DNS_PORT = 53
 
 
 class Connection(NamedTuple):
@@ -78,18 +82,26 @@ def summarize_connections(job: LoweredJob) -> PolicySummary | None:
 def connection_denied(
     summaries: Mapping[int, PolicySummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A connection between Pods of a job that no policy allows. Values: ``purpose``, ``port``, ``policy``."""
+    """A connection between Pods of a job that no policy allows. Values: ``why``, ``policy``."""
     policies: dict[tuple[str, str], list[TracedDocument]] = {}
     for number, one in summaries.items():
         if not one.connections:
             policies.setdefault(one.place, []).append(rebuild_job(number).groups[0].doc)
     for number, one in summaries.items():
         for connection in one.connections:
-            denial = _find_denial(policies.get(one.place, []), connection)
+            named = policies.get(one.place, [])
+            denial = _find_denial(named, connection, one.place[0])
+            dns_denial = _find_dns_denial(named, connection) if denial is None else None
+            denial = denial or dns_denial
             if denial is None:
                 continue
             job = rebuild_job(number)
-            values = {"purpose": connection.purpose, "port": connection.port, "policy": denial.name}
+            why = f"{connection.purpose} needs port {connection.port} of these Pods"
+            if dns_denial is not None:
+                why = f"these Pods find each other by name, which needs port {_DNS_PORT} of the DNS server"
+            elif connection.port == _CHOSEN_PORT:
+                why = f"{connection.purpose} listens on ports of its own choice in these Pods, such as {_CHOSEN_PORT}"
+            values = {"why": why, "policy": denial.name}
             related = [(denial.doc, denial.path, "what it allows")]
             yield number, _place(job, connection)._replace(values=values, related=related)
             break
@@ -111,6 +123,7 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
             if is_reached:
                 labels = read_labels(sources[0].doc.data), read_labels(target.doc.data)
                 yield Connection(*labels, DEFAULT_PORT, "ssh")
+                yield Connection(labels[1], labels[0], _CHOSEN_PORT, "the launcher")
     for launch in find_launches(job):
         torchrun = launch.torchrun
         if torchrun is None or torchrun.standalone or not torchrun.host or torchrun.port is None:
@@ -119,9 +132,13 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
         if found is not None and (found[0] is not launch.group or launch.group.replicas > 1):
             labels = read_labels(launch.group.doc.data), read_labels(found[0].doc.data)
             yield Connection(*labels, torchrun.port, "the rendezvous")
+            if count_gpus(launch.group):
+                yield Connection(*labels, _CHOSEN_PORT, "NCCL")
 
 
-def _find_denial(policies: list[TracedDocument], connection: Connection) -> Denial | None:
+def _find_denial(
+    policies: list[TracedDocument], connection: Connection, namespace: str
+) -> Denial | None:
     """Return the policy for the Pods of the job that drops a connection; None if one allows it.
 
     A policy for all Pods of the namespace says nothing: others that allow the connection may be elsewhere.
@@ -134,11 +151,32 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
         if not specific:
             continue
         rules = [rule for one in selecting for _, rule in get_entries(get_mapping(one.data, "spec"), field)]
-        if not any(_allows(rule, peers, other, connection.port) for rule in rules):
+        place = (namespace, other)
+        if not any(_allows(rule, peers, place, connection.port) for rule in rules):
             policy = specific[0]
             path = _find_rules(get_mapping(policy.data, "spec"), field)
             return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, path)
     return None
+
+
+def _find_dns_denial(policies: list[TracedDocument], connection: Connection) -> Denial | None:
+    """Return the policy with which a Pod that connects to another one by name cannot ask for its address."""
+    selecting = [one for one in policies if _isolates(one.data, "Egress", dict(connection.source))]
+    specific = [one for one in selecting if get_mapping(get_mapping(one.data, "spec"), "podSelector")]
+    rules = [rule for one in selecting for _, rule in get_entries(get_mapping(one.data, "spec"), "egress")]
+    if not specific or any(_may_allow_dns(rule) for rule in rules):
+        return None
+    policy = specific[0]
+    path = _find_rules(get_mapping(policy.data, "spec"), "egress")
+    return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, path)
+
+
+def _may_allow_dns(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule may allow to ask the DNS server, which is in another namespace."""
+    peers = [peer for _, peer in get_entries(rule, "to")]
+    ports = [one for _, one in get_entries(rule, "ports")]
+    is_outside = not peers or any("namespaceSelector" in peer or "ipBlock" in peer for peer in peers)
+    return is_outside and (not ports or any(_covers(one, _DNS_PORT) for one in ports))
 
 
 def _find_rules(spec: Mapping[str, Any], field: str) -> Path:
@@ -146,6 +184,14 @@ def _find_rules(spec: Mapping[str, Any], field: str) -> Path:
     rules = get_entries(spec, field)
     if len(rules) == 1 and "ports" in rules[0][1]:
         return ("spec", field, rules[0][0], "ports")
+    peers = {"ingress": "from", "egress": "to"}[field]
+    listed = [(rule[0], *peer) for rule in rules for peer in get_entries(rule[1], peers)]
+    if len(listed) == 1:
+        number, at, peer = listed[0]
+        selector = next((one for one in ("namespaceSelector", "podSelector") if one in peer), "")
+        labels = get_mapping(get_mapping(peer, selector), "matchLabels")
+        names: Path = (selector, "matchLabels", next(iter(labels))) if labels else ()
+        return ("spec", field, number, peers, at, *names)
     return ("spec", field) if field in spec else ("spec",)
 
 
@@ -157,22 +203,29 @@ def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -
     return side in (types or default) and matches_selector(get_mapping(spec, "podSelector"), labels)
 
 
-def _allows(rule: Mapping[str, Any], peers: str, labels: Mapping[str, str], port: int) -> bool:
+def _allows(
+    rule: Mapping[str, Any], peers: str, place: tuple[str, Mapping[str, str]], port: int
+) -> bool:
     listed = [peer for _, peer in get_entries(rule, peers)]
     ports = [one for _, one in get_entries(rule, "ports")]
-    is_peer = not listed or any(_is_peer(peer, labels) for peer in listed)
+    is_peer = not listed or any(_is_peer(peer, *place) for peer in listed)
     return is_peer and (not ports or any(_has_port(one, port) for one in ports))
 
 
-def _is_peer(peer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def _is_peer(peer: Mapping[str, Any], namespace: str, labels: Mapping[str, str]) -> bool:
+    selector = get_mapping(get_mapping(peer, "namespaceSelector"), "matchLabels")
+    if namespace and _NAMESPACE_LABEL in selector and selector[_NAMESPACE_LABEL] != namespace:
+        return False
     if "podSelector" not in peer:
         return True  # a namespace, or a block of addresses
     return matches_selector(get_mapping(peer, "podSelector"), labels)
 
 
 def _has_port(one: Mapping[str, Any], port: int) -> bool:
-    if get_text(one, "protocol") not in ("", "TCP"):
-        return False
+    return get_text(one, "protocol") in ("", "TCP") and _covers(one, port)
+
+
+def _covers(one: Mapping[str, Any], port: int) -> bool:
     first, last = one.get("port"), one.get("endPort")
     if not isinstance(first, int):
         return True  # all ports, or one by its name

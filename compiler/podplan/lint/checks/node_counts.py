@@ -63,7 +63,8 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     for launch, node_count in launch_counts:
         possible_counts = [pod_count, most_pods, *_count_job_pods(job, launch)]
         # Types may train apart from each other, each with as many nodes as it has replicas.
-        if not any(_meets(launch, other) for other, _ in launch_counts):
+        is_elastic = node_count.minimum != node_count.maximum
+        if is_elastic or not any(_meets(launch, other) for other, _ in launch_counts):
             possible_counts.append(launch.group.replicas)
         if (
             node_count.maximum < 2
