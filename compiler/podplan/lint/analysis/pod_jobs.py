@@ -96,14 +96,15 @@ def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 class Dependency(NamedTuple):
-    """Two types of Pods of which the Job of ``waiting`` may run while that of ``awaited`` does, and where
-    that is stated: ``is_ready`` if it waits until the other is ready, which is while it runs."""
+    """Two types of Pods, and where their order is stated: the Job of ``waiting`` starts when that of
+    ``awaited`` has ended if ``is_ended``, and when it runs if ``is_ready``."""
 
     waiting: str
     awaited: str
     doc: TracedDocument
     path: Path
     is_ready: bool
+    is_ended: bool
 
 
 def find_job_set(job: LoweredJob) -> TracedDocument | None:
@@ -113,9 +114,18 @@ def find_job_set(job: LoweredJob) -> TracedDocument | None:
 
 def list_overlaps(job: LoweredJob) -> list[Dependency]:
     """The pairs of Jobs of a set of which one starts before the other has ended."""
+    return [one for one in _list_dependencies(job) if not one.is_ended]
+
+
+def list_sequences(job: LoweredJob) -> list[Dependency]:
+    """The pairs of Jobs of a set of which one starts after the other has ended."""
+    return [one for one in _list_dependencies(job) if one.is_ended]
+
+
+def _list_dependencies(job: LoweredJob) -> list[Dependency]:
     doc = find_job_set(job)
     entries = get_entries(get_mapping(doc.data, "spec"), "replicatedJobs") if doc is not None else []
-    overlaps: list[Dependency] = []
+    dependencies: list[Dependency] = []
     complete: dict[str, set[str]] = {}
     for number, entry in entries:
         name, path = get_text(entry, "name"), ("spec", "replicatedJobs", number)
@@ -124,12 +134,13 @@ def list_overlaps(job: LoweredJob) -> list[Dependency]:
         complete[name] = ended.union(*(complete.get(other, ()) for other in states))
         for _, other_entry in entries:
             other = get_text(other_entry, "name")
-            if doc is None or other == name or other in complete[name]:
+            if doc is None or other == name:
                 continue
             at, state = states.get(other, (0, None))
-            place: Path = (*path, "dependsOn", at, "status") if state == "Ready" else (*path, "name")
-            overlaps.append(Dependency(name, other, doc, place, state == "Ready"))
-    return overlaps
+            place: Path = (*path, "dependsOn", at, "status") if state is not None else (*path, "name")
+            is_ended = other in complete[name]
+            dependencies.append(Dependency(name, other, doc, place, state == "Ready", is_ended))
+    return dependencies
 
 
 def list_job_counts(job: LoweredJob, group: ReplicaGroup) -> list[tuple[TracedDocument, Path, str]]:

@@ -21,12 +21,15 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _EVALUATOR = compile_lazily(r"eval(?:uator|uation|s)?|valid(?:ator|ation)?")
+# Options for the folder that a training and its evaluators share.
+_MODEL_FOLDER = compile_lazily(r"-*(?:model|ckpt|checkpoints?|train)[-_]?(?:dir|path|folder)")
 _NOT_WRITTEN_BY_OTHERS = compile_lazily(r"/(?:data|dev|etc|tmp|opt|proc|sys|usr)(?:/.*)?")
 
 
 class Checkpoints(NamedTuple):
     """A folder that a training writes to a claim: the replica type, the claim, and the place."""
 
+    name: str
     path: str
     replica_type: str
     claim: str
@@ -46,7 +49,9 @@ def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
         if not _is_evaluator(launch.group) or launch.group is not where.group:
             continue
         if any(each.claim in _list_claims(where) for each in written):
-            continue  # it may read there, and write its results elsewhere
+            # It may read there, and write its results elsewhere, but for the folder of the checkpoints.
+            yield from _iter_other_folders(launch, where, written)
+            continue
         reported: set[Path] = set()
         for path in _list_paths(launch):
             found = _find_source(where, path)
@@ -68,6 +73,31 @@ def evaluator_on_own_volume(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
             yield Violation(place, values, related, doc=where.group.doc, group=where.group)
 
 
+def _iter_other_folders(
+    launch: ContainerLaunch, where: ContainerPath, written: list[Checkpoints]
+) -> Iterator[Violation]:
+    """Yield the option for checkpoints with another folder on the claim than in the other replica types."""
+    paths = [normpath(value) for _, value, _ in named_values(launch) if value.startswith("/")]
+    if any(_is_below(path, each.path) for path in paths for each in written):
+        return
+    for name, value, word in named_values(launch):
+        other = next((each for each in written if each.name == name and _MODEL_FOLDER.fullmatch(name)), None)
+        found = _find_volume(where, normpath(value)) if value.startswith("/") else None
+        if other is None or found is None:
+            continue
+        values = {
+            "type": launch.group.replica_type,
+            "path": value,
+            "what": f"the claim, beside {other.path}",
+            "writer": other.replica_type,
+            "claim": other.claim,
+        }
+        related = [(other.group.doc, other.place, "where the checkpoints are written")]
+        place = launch.locate_word(word)
+        yield Violation(place, values, related, doc=where.group.doc, group=where.group)
+        return
+
+
 def _is_evaluator(group: ReplicaGroup) -> bool:
     return _EVALUATOR.fullmatch(group.replica_type.lower()) is not None
 
@@ -82,7 +112,7 @@ def _list_checkpoints(job: LoweredJob) -> Iterator[Checkpoints]:
             claim = get_text(get_mapping(found[1], "persistentVolumeClaim"), "claimName") if found else ""
             if claim:
                 replica_type = where.group.replica_type
-                yield Checkpoints(output.path, replica_type, claim, launch.group, output.place)
+                yield Checkpoints(output.name, output.path, replica_type, claim, launch.group, output.place)
 
 
 def _list_paths(launch: ContainerLaunch) -> Iterator[str]:

@@ -226,6 +226,7 @@ CHECK_MODULES: dict[str, str] = {
     "ranks-differ": "mpirun_ranks",
     "rdma-on-single-pod": "networks",
     "rdma-without-ipc-lock": "networks",
+    "reads-beside-step-before": "ready_dependencies",
     "reads-unfinished-files": "ready_dependencies",
     "recovery-hides-failure": "mpirun_arguments",
     "reference-outside-command": "exec_references",

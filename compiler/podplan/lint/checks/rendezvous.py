@@ -50,6 +50,7 @@ _MEETING_OPTION = compile_lazily(
     r"master_(?:addr|address|ip|host)|coordinator(?:_addr|_address)?|(?:dist_|distributed_)?init_method|dist_url"
     r"|(?:worker|ps|chief|master|evaluator)_hosts?"
 )
+_COORDINATOR = "coordinator"  # of jax.distributed, which runs in process 0
 _MEETING_VARIABLES = ("MASTER_ADDR", "COORDINATOR_ADDRESS", "JAX_COORDINATOR_ADDRESS")
 _PORT = compile_lazily(r":\d{1,5}/?\Z")
 _MAX_ASSIGNMENTS = 3  # depth of variables that refer to variables
@@ -248,6 +249,9 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             f"the rendezvous of {rendezvous_host.launcher} is at {host}, {rendezvous_host.own}, which"
             f" differs in each of the {pods}"
         )
+    main = pod_hosts.explain_missing_index(job, host) if rendezvous_host.is_written else ""
+    if main:
+        return f"the rendezvous of {rendezvous_host.launcher} is at {host}, but {main}"
     other_job = pod_hosts.find_job_of_host(job, host)
     if other_job and not _has_nodes_elsewhere(job, rendezvous_host):
         noun = "Pod" if has_trait(job, "host-by-index") else "replica"
@@ -511,6 +515,10 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
             other = next((host for host in hosts if pod_hosts.find_job_of_host(job, host)), "")
             if other:
                 yield RendezvousHost(other, f"the script ({name})", pods, group.doc, group, path)
+            elif name.lower().lstrip("-").startswith(_COORDINATOR) and hosts[1:] == []:
+                yield RendezvousHost(
+                    hosts[0], f"the script ({name})", pods, group.doc, group, path, needs_rank_zero=True
+                )
 
 
 def _find_shell_address(launch: ContainerLaunch) -> tuple[str, str]:
