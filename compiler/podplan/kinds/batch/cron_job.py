@@ -47,7 +47,7 @@ _RANGES = (
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _PART = compile_lazily(r"(\*|\?|[A-Za-z]{3}|[0-9]{1,9})(?:-([A-Za-z]{3}|[0-9]{1,9}))?(?:/([0-9]{1,9}))?")
 # Abbreviations that no file of the time zone database has; EST, MST, HST, CET, MET, EET and WET are files.
-_NO_ZONES = frozenset("AEST BST CDT CEST CST EDT IST JST KST MDT PDT PST".split())
+_NO_ZONES = frozenset(["AEST", "BST", "CDT", "CEST", "CST", "EDT", "IST", "JST", "KST", "MDT", "PDT", "PST"])
 _OFFSET = compile_lazily(r"(?:UTC|GMT)[+-][0-9]{1,2}(?::?[0-9]{2})?|[+-][0-9]{2}:?[0-9]{2}")
 
 

@@ -33,9 +33,7 @@ _COUNTS = (
     "ttlSecondsAfterFinished",
 )
 _MAX_EXIT_CODES = 255
-_MANAGER_PATTERN = compile_lazily(
-    r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII
-)
+_MANAGER_PATTERN = compile_lazily(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
 _MAX_MANAGER_LENGTH = 63
 _INDEXES_PATTERN = compile_lazily(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*")
 
@@ -207,7 +205,11 @@ def _validate_success_policy(spec: Spec, path: Path, stage: str) -> Iterator[Dia
 
 def _validate_success_rule(rule: Spec, spec: Spec, path: Path, stage: str) -> Iterator[Diagnostic]:
     """Indexes and counts of a rule of success, compared with the completions."""
-    count, text, completions = rule.get("succeededCount"), rule.get("succeededIndexes"), spec.get("completions")
+    count, text, completions = (
+        rule.get("succeededCount"),
+        rule.get("succeededIndexes"),
+        spec.get("completions"),
+    )
     if count is None and text is None:
         yield Diagnostic("SCHEMA003", f"a rule needs succeededIndexes or succeededCount; {stage}", path)
     if not isinstance(completions, int):

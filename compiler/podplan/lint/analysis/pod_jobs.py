@@ -129,7 +129,9 @@ def _list_dependencies(job: LoweredJob) -> list[Dependency]:
     complete: dict[str, set[str]] = {}
     for number, entry in entries:
         name, path = get_text(entry, "name"), ("spec", "replicatedJobs", number)
-        states = {get_text(one, "name"): (at, one.get("status")) for at, one in get_entries(entry, "dependsOn")}
+        states = {
+            get_text(one, "name"): (at, one.get("status")) for at, one in get_entries(entry, "dependsOn")
+        }
         ended = {other for other, (_, state) in states.items() if state == "Complete"}
         complete[name] = ended.union(*(complete.get(other, ()) for other in states))
         for _, other_entry in entries:
@@ -148,7 +150,9 @@ def list_job_counts(job: LoweredJob, group: ReplicaGroup) -> list[tuple[TracedDo
     doc = _find_set(job, group)
     return [
         (doc, ("spec", "replicatedJobs", number, "replicas"), f"{entry['replicas']} Jobs")
-        for number, entry in get_entries(get_mapping(doc.data, "spec") if doc is not None else {}, "replicatedJobs")
+        for number, entry in get_entries(
+            get_mapping(doc.data, "spec") if doc is not None else {}, "replicatedJobs"
+        )
         if doc is not None
         and entry.get("name") == group.replica_type
         and isinstance(entry.get("replicas"), int)

@@ -170,6 +170,7 @@ CHECK_MODULES: dict[str, str] = {
     "not-a-script": "launcher_words",
     "not-executable-file": "mounted_files",
     "nothing-to-run": "ineffective_settings",
+    "object-misnamed": "misnamed_objects",
     "offline-with-empty-cache": "offline_hub",
     "offload-beyond-memory": "offloading",
     "offload-outside-volumes": "deepspeed_zero",

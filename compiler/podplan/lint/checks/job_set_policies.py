@@ -100,7 +100,11 @@ def _iter_unmatched_rules(doc: TracedDocument) -> Iterator[Violation]:
             field = fields[reason] or ""
             why = f"{owners} fails for {reason} only with {_describe_cause(field)}"
             related = [
-                (doc, ("spec", "replicatedJobs", at, "template", "spec", field, *inner), "it has other actions")
+                (
+                    doc,
+                    ("spec", "replicatedJobs", at, "template", "spec", field, *inner),
+                    "it has other actions",
+                )
                 for at, entry in get_entries(spec, "replicatedJobs")
                 if get_text(entry, "name") in targets
                 for inner in _find_actions(get_mapping(get_mapping(entry, "template"), "spec"))

@@ -136,9 +136,7 @@ def _iter_connections(job: LoweredJob) -> Iterator[Connection]:
                 yield Connection(*labels, _CHOSEN_PORT, "NCCL")
 
 
-def _find_denial(
-    policies: list[TracedDocument], connection: Connection, namespace: str
-) -> Denial | None:
+def _find_denial(policies: list[TracedDocument], connection: Connection, namespace: str) -> Denial | None:
     """Return the policy for the Pods of the job that drops a connection; None if one allows it.
 
     A policy for all Pods of the namespace says nothing: others that allow the connection may be elsewhere.
@@ -203,9 +201,7 @@ def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -
     return side in (types or default) and matches_selector(get_mapping(spec, "podSelector"), labels)
 
 
-def _allows(
-    rule: Mapping[str, Any], peers: str, place: tuple[str, Mapping[str, str]], port: int
-) -> bool:
+def _allows(rule: Mapping[str, Any], peers: str, place: tuple[str, Mapping[str, str]], port: int) -> bool:
     listed = [peer for _, peer in get_entries(rule, peers)]
     ports = [one for _, one in get_entries(rule, "ports")]
     is_peer = not listed or any(_is_peer(peer, *place) for peer in listed)

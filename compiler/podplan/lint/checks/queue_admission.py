@@ -275,7 +275,9 @@ def _narrow(place: Cursor) -> Cursor:
         return place.get(next(iter(value)))
     if isinstance(value, list) and len(value) == 1:
         entry = value[0]
-        key = next((one for one in ("value", "effect") if one in entry), "") if isinstance(entry, dict) else ""
+        key = (
+            next((one for one in ("value", "effect") if one in entry), "") if isinstance(entry, dict) else ""
+        )
         return place.get(0, key) if key else place.get(0)
     return place
 

@@ -55,7 +55,12 @@ def reads_unfinished_files(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
         writers = [each for each in launches if each[0].group.replica_type == one.awaited]
         readers = [each for each in launches if each[0].group.replica_type == one.waiting]
         found = next(_iter_common_folders(writers, readers), None)
-        if found is None and one.is_ready and one.awaited in _INITIALIZED and has_trait(target.job, "runtime"):
+        if (
+            found is None
+            and one.is_ready
+            and one.awaited in _INITIALIZED
+            and has_trait(target.job, "runtime")
+        ):
             values = {
                 "waiting": one.waiting,
                 "when": f"when {one.awaited} runs",
@@ -140,9 +145,7 @@ def _explain_other_place(
 ) -> tuple[str, Word | None]:
     """Explain which path of a program is meant for the prepared files, and is not theirs; ("", None) if
     none is."""
-    paths = [
-        (normpath(value), word) for _, value, word in named_values(reader) if value.startswith("/")
-    ]
+    paths = [(normpath(value), word) for _, value, word in named_values(reader) if value.startswith("/")]
     if any(_overlaps(_locate_on_claim(where, value), place) for value, _ in paths):
         return "", None
     written = {one.path for one in outputs_of(reader, where)}

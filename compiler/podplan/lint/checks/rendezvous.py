@@ -294,10 +294,16 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
 def _runs_no_node(job: LoweredJob, group: ReplicaGroup, rendezvous_host: RendezvousHost) -> bool:
     """Whether Pods with programs of their own, and without ports, are no nodes of a training by torchrun."""
     launches = list(find_launches(job))
-    types = {one.group.replica_type for one in launches if one.invocation.launcher == rendezvous_host.launcher}
-    has_ports = any("ports" in one for _, one in get_entries(get_mapping(group.doc.data, "spec"), "containers"))
+    types = {
+        one.group.replica_type for one in launches if one.invocation.launcher == rendezvous_host.launcher
+    }
+    has_ports = any(
+        "ports" in one for _, one in get_entries(get_mapping(group.doc.data, "spec"), "containers")
+    )
     is_known = any(one.group is group and one.invocation.script is not None for one in launches)
-    return rendezvous_host.launch is not None and is_known and not has_ports and group.replica_type not in types
+    return (
+        rendezvous_host.launch is not None and is_known and not has_ports and group.replica_type not in types
+    )
 
 
 def _has_nodes_elsewhere(job: LoweredJob, rendezvous_host: RendezvousHost) -> bool:

@@ -115,7 +115,9 @@ def trainer_not_labelled(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     node = next((one.entry for one in found.jobs if one.name == NODE), found.jobs[-1].entry)
     own = node.get(*_LABEL_PATH)
     if fields:
-        what = f'its label says "{own.value}"' if own.exists else f"{node.get('name').value} has no such label"
+        what = (
+            f'its label says "{own.value}"' if own.exists else f"{node.get('name').value} has no such label"
+        )
         place = own if own.exists else node.get("name")
         values = {"field": fields[0], "what": what}
         yield Violation(("spec", "trainer", fields[0]), values, _relate(place, "the job that trains"))

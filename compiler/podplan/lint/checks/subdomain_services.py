@@ -82,7 +82,9 @@ def subdomain_of_no_service(
             if use.subdomain in named:
                 found = _explain_service(summaries, named[use.subdomain], use)
             else:
-                found = _explain_other_name(summaries, named, use) or _explain_other_place(summaries, one, use)
+                found = _explain_other_name(summaries, named, use) or _explain_other_place(
+                    summaries, one, use
+                )
             if found is None:
                 continue
             groups = (group for each, group in _iter_uses(rebuild_job(number)) if each == use)
@@ -139,7 +141,9 @@ def _explain_other_place(
         namespaces = (one.place[0], job.place[0])
         if one.service == use.subdomain and one.file == job.file and all(namespaces):
             if namespaces[0] != namespaces[1] and _selects(one, use):
-                why = f"the Service {use.subdomain} is in the namespace {namespaces[0]}, not in {namespaces[1]}"
+                why = (
+                    f"the Service {use.subdomain} is in the namespace {namespaces[0]}, not in {namespaces[1]}"
+                )
                 return _Reason(why, at, (("metadata", "namespace"),))
     return None
 

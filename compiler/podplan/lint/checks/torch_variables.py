@@ -95,5 +95,7 @@ def _find_mode(job: LoweredJob, group: ReplicaGroup) -> list[tuple[TracedDocumen
     pod_jobs = find_pod_jobs(job, group)
     if pod_jobs is None or pod_jobs.is_indexed:
         return []
-    fields = [one for one in ("completionMode", "completions") if one in get_mapping(pod_jobs.doc.data, "spec")]
+    fields = [
+        one for one in ("completionMode", "completions") if one in get_mapping(pod_jobs.doc.data, "spec")
+    ]
     return [(pod_jobs.doc, ("spec", *fields[:1]), "completionMode is not Indexed")]
