@@ -1,7 +1,8 @@
 """CronJob: the Job that it creates at each time of its schedule.
 
 Sources: https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/,
-https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/apis/batch/validation/validation.go (validateCronJobSpec),
+https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/apis/batch/validation/validation.go
+(validateCronJobSpec),
 https://github.com/robfig/cron/blob/v3.0.1/parser.go (the schedule).
 """
 

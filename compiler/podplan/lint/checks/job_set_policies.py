@@ -1,7 +1,8 @@
 """Success and failure policies of a JobSet, and failure policies of Jobs, that never do what they say.
 
-Sources: https://jobset.sigs.k8s.io/docs/concepts/ (a JobSet is complete as soon as its success policy is met, and its
-running Jobs are deleted), https://jobset.sigs.k8s.io/docs/tasks/failure_policy/ (the first rule that matches decides),
+Sources: https://jobset.sigs.k8s.io/docs/concepts/ (a JobSet is complete as soon as its success policy is met,
+and its running Jobs are deleted), https://jobset.sigs.k8s.io/docs/tasks/failure_policy/ (the first rule that
+matches decides),
 https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy.
 """
 
@@ -99,18 +100,8 @@ def _iter_unmatched_rules(doc: TracedDocument) -> Iterator[Violation]:
             owners = format_list(sorted(targets))
             field = fields[reason] or ""
             why = f"{owners} fails for {reason} only with {_describe_cause(field)}"
-            related = [
-                (
-                    doc,
-                    ("spec", "replicatedJobs", at, "template", "spec", field, *inner),
-                    "it has other actions",
-                )
-                for at, entry in get_entries(spec, "replicatedJobs")
-                if get_text(entry, "name") in targets
-                for inner in _find_actions(get_mapping(get_mapping(entry, "template"), "spec"))
-                if field == "podFailurePolicy"
-            ]
-            yield Violation((*path, "onJobFailureReasons", index), {"why": why}, related[:3], doc=doc)
+            actions = _find_actions(doc, targets) if field == "podFailurePolicy" else []
+            yield Violation((*path, "onJobFailureReasons", index), {"why": why}, actions[:3], doc=doc)
 
 
 def _may_fail_by(spec: Mapping[str, Any], field: str) -> bool:
@@ -121,10 +112,16 @@ def _may_fail_by(spec: Mapping[str, Any], field: str) -> bool:
     return spec.get(field) is not None
 
 
-def _find_actions(spec: Mapping[str, Any]) -> list[Path]:
-    """Return the paths of the actions in the podFailurePolicy of a Job."""
-    rules = get_entries(get_mapping(spec, "podFailurePolicy"), "rules")
-    return [("rules", number, "action") for number, rule in rules if "action" in rule]
+def _find_actions(doc: TracedDocument, targets: set[str]) -> list[tuple[TracedDocument, Path, str]]:
+    """Return the actions in the podFailurePolicy of some Jobs of a set, as related locations."""
+    places: list[tuple[TracedDocument, Path, str]] = []
+    for number, entry in get_entries(get_mapping(doc.data, "spec"), "replicatedJobs"):
+        path: Path = ("spec", "replicatedJobs", number, "template", "spec", "podFailurePolicy", "rules")
+        policy = get_mapping(_read(doc, path[:-2]), "podFailurePolicy")
+        for at, rule in get_entries(policy, "rules") if get_text(entry, "name") in targets else ():
+            if "action" in rule:
+                places.append((doc, (*path, at, "action"), "another action"))
+    return places
 
 
 def _describe_cause(field: str) -> str:

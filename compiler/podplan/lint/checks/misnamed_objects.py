@@ -1,7 +1,7 @@
 """References of a job to objects that its file has under a similar name, or in another namespace.
 
-Sources: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ (a Pod uses claims, Secrets,
-ConfigMaps and service accounts of its own namespace only).
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ (a Pod uses claims,
+Secrets, ConfigMaps and service accounts of its own namespace only).
 """
 
 from __future__ import annotations

@@ -100,7 +100,8 @@ def connection_denied(
             if dns_denial is not None:
                 why = f"these Pods find each other by name, which needs port {_DNS_PORT} of the DNS server"
             elif connection.port == _CHOSEN_PORT:
-                why = f"{connection.purpose} listens on ports of its own choice in these Pods, such as {_CHOSEN_PORT}"
+                why = f"{connection.purpose} listens on ports of its own choice in these Pods, such as"
+                why += f" {_CHOSEN_PORT}"
             values = {"why": why, "policy": denial.name}
             related = [(denial.doc, denial.path, "what it allows")]
             yield number, _place(job, connection)._replace(values=values, related=related)

@@ -128,7 +128,8 @@ def _explain_other_name(
     for name, numbers in named.items():
         at = next((at for at in numbers if summaries[at].is_headless and _selects(summaries[at], use)), None)
         if at is not None:
-            why = f"the subdomain is {use.subdomain}, but the headless Service that selects these Pods is {name}"
+            why = f"the subdomain is {use.subdomain}"
+            why += f", but the headless Service that selects these Pods is {name}"
             return _Reason(why, at, (("metadata", "name"),))
     return None
 
@@ -138,13 +139,11 @@ def _explain_other_place(
 ) -> _Reason | None:
     """Explain that the Service of the file is in another namespace than the Pods."""
     for at, one in summaries.items():
-        namespaces = (one.place[0], job.place[0])
-        if one.service == use.subdomain and one.file == job.file and all(namespaces):
-            if namespaces[0] != namespaces[1] and _selects(one, use):
-                why = (
-                    f"the Service {use.subdomain} is in the namespace {namespaces[0]}, not in {namespaces[1]}"
-                )
-                return _Reason(why, at, (("metadata", "namespace"),))
+        there, here = one.place[0], job.place[0]
+        is_named = one.service == use.subdomain and one.file == job.file
+        if is_named and there and here and there != here and _selects(one, use):
+            why = f"the Service {use.subdomain} is in the namespace {there}, not in {here}"
+            return _Reason(why, at, (("metadata", "namespace"),))
     return None
 
 
