@@ -55,6 +55,7 @@ CHECK_MODULES: dict[str, str] = {
     "duplicate-replica-type": "ineffective_settings",
     "elastic-bounds": "lifetime",
     "elastic-missing-bounds": "lifetime",
+    "elastic-nodes-overridden": "main_replicas",
     "elastic-policy-ignored": "autoscalers",
     "elastic-replicas": "lifetime",
     "elastic-static": "lifetime",

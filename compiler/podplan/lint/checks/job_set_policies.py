@@ -43,7 +43,10 @@ def success_before_others(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
     if len(entries) < len(targets) + 1 and not is_any:
         return
     for number, entry in entries:
+        earlier = {get_text(one, "name") for at, one in entries if at < number}
         for at, other in get_entries(entry, "dependsOn"):
+            if get_text(other, "name") not in earlier:
+                continue  # the webhook refuses it
             awaited, waiting = get_text(other, "name"), get_text(entry, "name")
             if other.get("status") != "Complete" or (targets and waiting in targets and not is_any):
                 continue
