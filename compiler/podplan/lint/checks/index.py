@@ -363,6 +363,7 @@ CHECK_MODULES: dict[str, str] = {
     "volume-never-mounted": "mounted_files",
     "waiting-after-failure": "lifetime",
     "words-after-shell-script": "exec_words",
+    "worker-env-lost": "mpirun_environment",
     "worker-without-sshd": "mpi_workers",
     "workers-kept-after-end": "lifetime",
     "world-size-counts-processes": "torch_variables",
@@ -456,4 +457,5 @@ REQUIRED_FEATURES: dict[str, frozenset[str]] = {
     "tuning-without-training": frozenset(["deepspeed"]),
     "unknown-probe-port": frozenset(["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"]),
     "unusable-volcano-queue": frozenset(["cluster"]),
+    "worker-env-lost": frozenset(["mpirun"]),
 }

@@ -141,8 +141,20 @@ def _list_job_specs(job: LoweredJob, job_set: TracedDocument | None) -> list[tup
 
 
 def _iter_unmatched_conditions(doc: TracedDocument, path: Path) -> Iterator[Violation]:
-    """Yield conditions that mean the disruption of a Pod and have another name or status."""
+    """Yield rules behind one for the same exit codes, and conditions that mean the disruption of a Pod and
+    have another name or status."""
+    earlier: list[tuple[int, Mapping[str, Any]]] = []
     for number, rule in get_entries(get_mapping(_read(doc, path), "podFailurePolicy"), "rules"):
+        codes = get_mapping(rule, "onExitCodes")
+        for at, before in earlier if codes else ():
+            if _covers(before, codes):
+                why = f"rule {at} comes first and matches all its exit codes"
+                first: Path = (*path, "podFailurePolicy", "rules", at)
+                place = (*path, "podFailurePolicy", "rules", number)
+                yield Violation(place, {"why": why}, [(doc, first, "matches first")], doc=doc)
+                break
+        if codes:
+            earlier.append((number, codes))
         for at, condition in get_entries(rule, "onPodConditions"):
             place: Path = (*path, "podFailurePolicy", "rules", number, "onPodConditions", at)
             type_, status = get_text(condition, "type"), get_text(condition, "status")
@@ -152,6 +164,20 @@ def _iter_unmatched_conditions(doc: TracedDocument, path: Path) -> Iterator[Viol
             elif type_ == _DISRUPTION and status == "False":
                 why = f"{_DISRUPTION} is only ever set to True"
                 yield Violation((*place, "status"), {"why": why}, doc=doc)
+
+
+def _covers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether the exit codes of a rule are among those of the rule before it."""
+    if "containerName" in first and first.get("containerName") != second.get("containerName"):
+        return False
+    listed = [value if isinstance(value := one.get("values"), list) else [] for one in (first, second)]
+    before, after = ({str(value) for value in values} for values in listed)
+    operators = (first.get("operator"), second.get("operator"))
+    if operators == ("In", "In"):
+        return after <= before
+    if operators == ("NotIn", "In"):
+        return not before & after
+    return operators == ("NotIn", "NotIn") and before <= after
 
 
 def _read(doc: TracedDocument, path: Path) -> Mapping[str, Any]:
