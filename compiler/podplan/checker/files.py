@@ -48,7 +48,7 @@ from podplan.workspace.documents import (
     may_be_rendered,
     mentions_own_api,
 )
-from podplan.workspace.embedded_jobs import find_embedded_job, validate_embedding
+from podplan.workspace.embedded_jobs import creates_jobs, find_embedded_job, validate_embedding
 from podplan.workspace.kustomizations import KUSTOMIZE_PATCH
 from podplan.workspace.templates import find_rendered_template, has_template_marks
 from podplan.yaml import SourceFile
@@ -70,7 +70,7 @@ def iter_file_findings(source: SourceFile, run: CheckRun) -> Iterator[Finding]:
     # Queues are often in files of templates, whose syntax errors are no mistakes.
     has_own_documents = any(
         item.category not in UNCHECKED_CATEGORIES
-        or (_is_cluster_object(item, run) and not source.diagnostics)
+        or ((_is_cluster_object(item, run) or creates_jobs(item)) and not source.diagnostics)
         for item in file_items
     )
     is_foreign = any(item.category == "foreign" for item in file_items)
@@ -216,13 +216,18 @@ def _iter_item_findings(
     if _is_cluster_object(item, run):
         yield from check_cluster_object(item, run)
     elif (embedded_job := find_embedded_job(item)) is not None:
-        yield from check_embedded_job(embedded_job, run)
+        if not _is_policy_file(item.doc.name, run):
+            index_prerequisite(item, run, job_source)
+        queued = check_queued_object(item, run)
+        yield from queued
+        reported = {(one.rule, one.location) for one in queued}
+        findings = check_embedded_job(embedded_job, run)
+        yield from (one for one in findings if (one.rule, one.location) not in reported)
+        yield from _iter_embedding_findings(item)
     elif item.category in UNCHECKED_CATEGORIES:
         if not _is_read(item, run):
             run.not_checked[_describe_unknown_kind(item, run)] += 1
-        if diagnostics := validate_embedding(item):
-            located = [one.in_document("cr", item.doc) for one in diagnostics]
-            yield from aggregate_findings(located, make_redactor_getter([item.doc]))
+        yield from _iter_embedding_findings(item)
         if not _is_policy_file(item.doc.name, run):
             index_prerequisite(item, run, job_source)
             if item.category == "other":
@@ -271,6 +276,13 @@ def _check_rendered_cr(
         make_redactor_getter([item.doc]),
         identify_object(item.doc.data),
     )
+
+
+def _iter_embedding_findings(item: ClassifiedDocument) -> Iterator[Finding]:
+    """Yield what is wrong with a document that creates jobs, apart from the job."""
+    if diagnostics := validate_embedding(item):
+        located = [one.in_document("cr", item.doc) for one in diagnostics]
+        yield from aggregate_findings(located, make_redactor_getter([item.doc]))
 
 
 def _is_cluster_object(item: ClassifiedDocument, run: CheckRun) -> bool:

@@ -141,6 +141,7 @@ BATCH = Family(
     {"Job": "podplan.kinds.batch.job"},
     owns_group=False,
     is_common=True,
+    embedding_modules={"CronJob": "podplan.kinds.batch.cron_job"},
     behavior_modules=("podplan.kinds.batch.behaviors",),
 )
 JOBSET = Family(

@@ -25,13 +25,18 @@ def find_embedded_job(item: ClassifiedDocument) -> ClassifiedDocument | None:
         section = root.get("spec", field)
         if isinstance(section.get("spec").value, dict):
             name, namespace = (root.get("metadata", key) for key in ("name", "namespace"))
+            own = section.get("metadata")
             prefix = attribute_to(name if name.exists else root, f"{name.value_or('')}-")
             tree = {
                 "apiVersion": attribute_to(root.get("apiVersion"), root.get("apiVersion").value),
                 "kind": attribute_to(section, job_kind),
                 "metadata": attribute_to(
                     root.get("metadata") if root.get("metadata").exists else root,
-                    {"generateName": prefix, **({"namespace": namespace} if namespace.exists else {})},
+                    {
+                        "generateName": prefix,
+                        **({"namespace": namespace} if namespace.exists else {}),
+                        **{key: own.get(key) for key in ("labels", "annotations") if own.get(key).exists},
+                    },
                 ),
                 "spec": section.get("spec"),
             }

@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Diagnostic, Path
+from podplan.core.lazy_regex import compile_lazily
+from podplan.core.suggestions import suggest_phrase
 from podplan.core.typing import Any
 from podplan.kubernetes import names
+from podplan.kubernetes.accessors import get_entries, get_text
 
 Spec = Mapping[str, Any]
 
@@ -30,8 +33,9 @@ _COUNTS = (
     "ttlSecondsAfterFinished",
 )
 _MAX_EXIT_CODES = 255
-_MANAGER_PATTERN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
+_MANAGER_PATTERN = compile_lazily(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", re.ASCII)
 _MAX_MANAGER_LENGTH = 63
+_INDEXES_PATTERN = compile_lazily(r"[0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*")
 
 
 def validate_job(_dialect: str, cr: Mapping[str, Any]) -> list[Diagnostic]:
@@ -68,6 +72,11 @@ def validate_job_spec(spec: Spec, path: Path, stage: str) -> Iterator[Diagnostic
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         message = f"maxFailedIndexes needs backoffLimitPerIndex; {stage}"
         yield Diagnostic("SCHEMA009", message, (*path, "maxFailedIndexes"))
+    failed, completions = spec.get("maxFailedIndexes"), spec.get("completions")
+    if isinstance(failed, int) and isinstance(completions, int) and failed > completions:
+        message = f"maxFailedIndexes {failed} must be at most completions, {completions}; {stage}"
+        related = (((*path, "completions"), f"{completions} indexes"),)
+        yield Diagnostic("SCHEMA005", message, (*path, "maxFailedIndexes"), related=related)
     if spec.get("podReplacementPolicy") == "TerminatingOrFailed" and spec.get("podFailurePolicy") is not None:
         message = f"with podFailurePolicy, podReplacementPolicy must be Failed; {stage}"
         yield Diagnostic("SCHEMA005", message, (*path, "podReplacementPolicy"), help="write Failed")
@@ -126,7 +135,8 @@ def _validate_failure_policy(spec: Spec, path: Path, stage: str) -> Iterator[Dia
     restart = _find_restart_policy(spec)[0]
     if restart not in ("Never", None):
         message = f"podFailurePolicy needs restartPolicy: Never in the Pod template, not {restart}; {stage}"
-        yield Diagnostic("SCHEMA009", message, policy_path, on_key=True)
+        related = (((*path, "template", "spec", "restartPolicy"), "of the Pods"),)
+        yield Diagnostic("SCHEMA009", message, policy_path, on_key=True, related=related)
     rules = policy.get("rules")
     if isinstance(rules, list) and len(rules) > _MAX_RULES:
         yield Diagnostic(
@@ -155,6 +165,31 @@ def _validate_rule(rule: Spec, spec: Spec, path: Path, stage: str) -> Iterator[D
             message = f"exit code 0 is no failure, and not allowed with In; {stage}"
             yield Diagnostic("SCHEMA005", message, (*path, "onExitCodes", "values", values.index(0)))
         yield from _require_choice(codes, "operator", ("In", "NotIn"), (*path, "onExitCodes"), stage)
+        if _are_numbers(values) and values != sorted(set(values)):
+            message = f"the exit codes must be in ascending order, each once; {stage}"
+            help = f"write values: {sorted(set(values))}"
+            yield Diagnostic("SCHEMA005", message, (*path, "onExitCodes", "values"), help=help)
+        yield from _validate_container_name(codes, spec, (*path, "onExitCodes", "containerName"), stage)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+
+
+def _validate_container_name(codes: Spec, spec: Spec, path: Path, stage: str) -> Iterator[Diagnostic]:
+    """A rule for the exit codes of a container that the Pods do not have."""
+    name, pod = codes.get("containerName"), _find_restart_policy(spec)[1]
+    if not isinstance(name, str) or pod is None:
+        return
+    names = [
+        get_text(container, "name")
+        for field in ("containers", "initContainers")
+        for _, container in get_entries(pod, field)
+    ]
+    if names and name not in names:
+        message = f'the Pods have no container "{name}"{suggest_phrase(name, names)}; {stage}'
+        related = (((*path[: path.index("podFailurePolicy")], "template", "spec", "containers"), "theirs"),)
+        yield Diagnostic("SCHEMA004", message, path, help=f"write {' or '.join(names)}", related=related)
 
 
 def _validate_success_policy(spec: Spec, path: Path, stage: str) -> Iterator[Diagnostic]:
@@ -163,6 +198,45 @@ def _validate_success_policy(spec: Spec, path: Path, stage: str) -> Iterator[Dia
     if isinstance(rules, list) and not 1 <= len(rules) <= _MAX_RULES:
         message = f"successPolicy needs 1 to {_MAX_RULES} rules; {stage}"
         yield Diagnostic("SCHEMA005", message, (*path, "successPolicy", "rules"))
+    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+        if isinstance(rule, dict):
+            yield from _validate_success_rule(rule, spec, (*path, "successPolicy", "rules", index), stage)
+
+
+def _validate_success_rule(rule: Spec, spec: Spec, path: Path, stage: str) -> Iterator[Diagnostic]:
+    """Indexes and counts of a rule of success, compared with the completions."""
+    count, text, completions = (
+        rule.get("succeededCount"),
+        rule.get("succeededIndexes"),
+        spec.get("completions"),
+    )
+    if count is None and text is None:
+        yield Diagnostic("SCHEMA003", f"a rule needs succeededIndexes or succeededCount; {stage}", path)
+    if not isinstance(completions, int):
+        return
+    related = (((*path[: path.index("successPolicy")], "completions"), f"{completions} indexes"),)
+    indexes = _INDEXES_PATTERN.fullmatch(text) if isinstance(text, str) else None
+    if isinstance(text, str) and indexes is None:
+        message = f'succeededIndexes "{text}" must be numbers and ranges, such as 0,2-4; {stage}'
+        yield Diagnostic("SCHEMA006", message, (*path, "succeededIndexes"))
+    elif isinstance(text, str):
+        last = max(int(number) for number in re.findall(r"[0-9]+", text))
+        if last >= completions:
+            message = f"there is no index {last}: the last is {completions - 1}; {stage}"
+            yield Diagnostic("SCHEMA005", message, (*path, "succeededIndexes"), related=related)
+    number = _count_indexes(text) if indexes is not None and isinstance(text, str) else completions
+    if isinstance(count, int) and count > number:
+        message = f"succeededCount {count} is above the number of indexes, {number}; {stage}"
+        yield Diagnostic("SCHEMA005", message, (*path, "succeededCount"), related=related)
+
+
+def _count_indexes(text: str) -> int:
+    """Count the indexes of a list of numbers and ranges."""
+    count = 0
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        count += int(last or first) - int(first) + 1
+    return count
 
 
 def _validate_host_name(name: str, spec: Spec) -> Iterator[Diagnostic]:

@@ -154,8 +154,16 @@ def _validate_policies(spec: Spec, job_names: list[str], path: Path) -> Iterator
     if policy.get("restartStrategy") == _GATED_STRATEGY:
         message = f"{_GATED_STRATEGY} needs a feature gate that is off by default; {WEBHOOK} without it"
         yield Diagnostic("SCHEMA004", message, (*policy_path, "restartStrategy"))
+    first_paths: dict[str, Path] = {}
     for index, rule in get_entries(policy, "rules"):
         rule_path: Path = (*policy_path, "rules", index)
+        name = get_text(rule, "name")
+        if name in first_paths:
+            message = f'two rules are called "{name}"; {WEBHOOK}'
+            related = ((first_paths[name], "the first"),)
+            yield Diagnostic("SCHEMA007", message, (*rule_path, "name"), related=related)
+        elif name:
+            first_paths[name] = (*rule_path, "name")
         yield from _validate_targets(rule, job_names, rule_path)
         if str(rule.get("action")) in _GATED_ACTIONS:
             message = f"{rule['action']} needs a feature gate that is off by default; {WEBHOOK} without it"
@@ -187,7 +195,10 @@ def _validate_coordinator(spec: Spec, jobs: list[tuple[Spec, Path]], path: Path)
     spec_of_job = value_at(job, ("template", "spec"))
     if (value_at(spec_of_job, ("completionMode",)) or "Indexed") != "Indexed":
         message = f"the coordinator must be in a replicated job that is Indexed; {WEBHOOK}"
-        yield Diagnostic("SCHEMA009", message, (*place, "replicatedJob"))
+        number = next(at[-1] for one, at in jobs if one is job)
+        mode: Path = (*path, "replicatedJobs", number, "template", "spec", "completionMode")
+        related = ((mode, "its mode"),)
+        yield Diagnostic("SCHEMA009", message, (*place, "replicatedJob"), related=related)
     for field, count in (
         ("jobIndex", job.get("replicas", 1)),
         ("podIndex", value_at(spec_of_job, ("completions",))),

@@ -240,6 +240,16 @@ def explain_missing_host(job: LoweredJob, host: str) -> str:
     return f"{match['type']} has {ranks}"
 
 
+def explain_missing_index(job: LoweredJob, host: str) -> str:
+    """Explain that a host is the name of a replica without its index; "" for any other host."""
+    called = strip_cluster_domain(host)
+    first = f"{called}-0"
+    is_type = any(called == f"{get_job_name(job)}-{role.type.lower()}" for role in get_replica_specs(job))
+    if not is_type or has_service(job, host) or not has_service(job, first):
+        return ""
+    return f"there is no such Service: that of its first replica is {first}"
+
+
 def explain_missing_pod(job: LoweredJob, host: str, is_meeting_point: bool) -> str:
     """Explain why a host that looks like a Pod with an indexed host name does not exist.
 

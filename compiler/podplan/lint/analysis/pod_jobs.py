@@ -96,24 +96,67 @@ def is_created_after_others(job: LoweredJob, group: ReplicaGroup) -> bool:
 
 
 class Dependency(NamedTuple):
-    """A type of Pods whose Job is created when those of another one are ready, and where that is stated."""
+    """Two types of Pods, and where their order is stated: the Job of ``waiting`` starts when that of
+    ``awaited`` has ended if ``is_ended``, and when it runs if ``is_ready``."""
 
     waiting: str
     awaited: str
     doc: TracedDocument
     path: Path
+    is_ready: bool
+    is_ended: bool
 
 
-def list_ready_dependencies(job: LoweredJob) -> list[Dependency]:
-    """The Jobs of a set that wait until another one is ready, which is while it runs."""
-    doc = next((found for group in job.pods if (found := _find_set(job, group)) is not None), None)
+def find_job_set(job: LoweredJob) -> TracedDocument | None:
+    """Return the JobSet that creates the Jobs of a job, which may be the CR itself."""
+    return next((found for group in job.pods if (found := _find_set(job, group)) is not None), None)
+
+
+def list_overlaps(job: LoweredJob) -> list[Dependency]:
+    """The pairs of Jobs of a set of which one starts before the other has ended."""
+    return [one for one in _list_dependencies(job) if not one.is_ended]
+
+
+def list_sequences(job: LoweredJob) -> list[Dependency]:
+    """The pairs of Jobs of a set of which one starts after the other has ended."""
+    return [one for one in _list_dependencies(job) if one.is_ended]
+
+
+def _list_dependencies(job: LoweredJob) -> list[Dependency]:
+    doc = find_job_set(job)
     entries = get_entries(get_mapping(doc.data, "spec"), "replicatedJobs") if doc is not None else []
+    dependencies: list[Dependency] = []
+    complete: dict[str, set[str]] = {}
+    for number, entry in entries:
+        name, path = get_text(entry, "name"), ("spec", "replicatedJobs", number)
+        states = {
+            get_text(one, "name"): (at, one.get("status")) for at, one in get_entries(entry, "dependsOn")
+        }
+        ended = {other for other, (_, state) in states.items() if state == "Complete"}
+        complete[name] = ended.union(*(complete.get(other, ()) for other in states))
+        for _, other_entry in entries:
+            other = get_text(other_entry, "name")
+            if doc is None or other == name:
+                continue
+            at, state = states.get(other, (0, None))
+            place: Path = (*path, "dependsOn", at, "status") if state is not None else (*path, "name")
+            is_ended = other in complete[name]
+            dependencies.append(Dependency(name, other, doc, place, state == "Ready", is_ended))
+    return dependencies
+
+
+def list_job_counts(job: LoweredJob, group: ReplicaGroup) -> list[tuple[TracedDocument, Path, str]]:
+    """Return the number of Jobs of a replicated job with several, as a related location."""
+    doc = _find_set(job, group)
     return [
-        Dependency(get_text(entry, "name"), get_text(other, "name"), doc, (*path, "status"))
-        for number, entry in entries
-        for at, other in get_entries(entry, "dependsOn")
-        if doc is not None and other.get("status") == "Ready"
-        for path in [("spec", "replicatedJobs", number, "dependsOn", at)]
+        (doc, ("spec", "replicatedJobs", number, "replicas"), f"{entry['replicas']} Jobs")
+        for number, entry in get_entries(
+            get_mapping(doc.data, "spec") if doc is not None else {}, "replicatedJobs"
+        )
+        if doc is not None
+        and entry.get("name") == group.replica_type
+        and isinstance(entry.get("replicas"), int)
+        and entry["replicas"] > 1
     ]
 
 

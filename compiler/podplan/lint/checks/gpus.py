@@ -12,6 +12,7 @@ from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
+from podplan.launchers.kubelet import resolve_environment
 from podplan.lint.analysis.inventory import get_section, iter_node_groups_with
 from podplan.lint.analysis.jobs import count_gpus, format_list, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS as LOCAL_LAUNCHERS
@@ -19,6 +20,7 @@ from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.pod_hosts import list_single_hosts, read_hostfile
 from podplan.lint.analysis.resources import (
     count_accelerators,
+    find_training_container,
     get_units,
     list_containers,
     list_init_containers,
@@ -189,13 +191,20 @@ def count_listed_devices(value: str) -> int:
 def gpu_on_launcher(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """GPUs of a Pod that only starts or coordinates. Values: ``role``, ``number``, ``resource``."""
     group = target.group
-    if group is None or not only_launches(target.job, group):
+    if group is None or not (only_launches(target.job, group) or _only_serves(target.job, group)):
         return
     for path, container in list_containers(group):
         amount = count_accelerators(container)
         if amount.number and amount.path is not None:
             values = {"role": group.replica_type, "number": amount.number, "resource": amount.resource}
             yield Violation((*path, *amount.path), values, report_at_selector=True)
+
+
+def _only_serves(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether a Pod is a parameter server, which keeps variables in the memory of its CPUs."""
+    found = find_training_container(group)
+    is_server = group.replica_type in ("ps", "PS") and len({one.replica_type for one in job.pods}) > 1
+    return is_server and found is not None and "TF_CONFIG" in resolve_environment(found[1])
 
 
 def _is_in_hostfile(job: LoweredJob, group: ReplicaGroup) -> bool:

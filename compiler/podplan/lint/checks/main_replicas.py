@@ -67,3 +67,22 @@ def elastic_with_main_replica(target: Target, _: Mapping[str, Any]) -> Iterator[
         if replica_spec.type in main_types:
             related = [(target.doc, ("spec", "elasticPolicy"), "the elastic policy")]
             yield Violation(replica_spec.path, {"main": replica_spec.type}, related)
+
+
+@check()
+def elastic_nodes_overridden(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """An option of torchrun with other bounds than the elastic policy. Values: ``option``, ``bounds``."""
+    job = target.job
+    policy = get_mapping(spec_of(job), "elasticPolicy")
+    names = [name for name in ("minReplicas", "maxReplicas") if isinstance(policy.get(name), int)]
+    for launch in find_launches(job) if len(names) > 1 else ():
+        facts, bounds = launch.torchrun, (policy[names[0]], policy[names[1]])
+        option = facts.command_line.options.get("nnodes") if facts is not None else None
+        if facts is None or option is None or facts.standalone or facts.node_range in (None, bounds):
+            continue
+        if launch.invocation.is_conditional or not facts.command_line.is_certain or job.cr is None:
+            continue
+        values = {"option": f"--nnodes={option.value}", "bounds": f"{bounds[0]}:{bounds[1]}"}
+        related = [(job.cr, ("spec", "elasticPolicy", name), f"{name} is {policy[name]}") for name in names]
+        path, group = launch.locate_word(option.word), launch.group
+        yield Violation(path, values, related, doc=group.doc, group=group)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.indexed_text import Listing, RepeatedLine
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
@@ -160,7 +161,7 @@ def too_few_slots(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         )
         if facts.processes is None or oversubscribes:
             continue
-        if not facts.hosts and has_trait(target.job, "hostfile"):
+        if not facts.hosts and (has_trait(target.job, "hostfile") or has_trait(target.job, "runtime")):
             yield from _find_missing_slots(target.job, launch, facts)
         if not facts.hosts or facts.hostfile is not None or not options["host"].is_known:
             continue
@@ -189,10 +190,23 @@ def _find_missing_slots(
         return
     if facts.processes > slot_count:
         slots = format_count(slot_count, "slot")
-        related = (job.cr, find_written_path(job.cr.data, *_SLOTS_PATH), f"{slots} in the hostfile")
+        doc, slots_path = _find_slots(job)
+        related = (doc, slots_path, f"{slots} in the hostfile")
         path = launch.locate_word(facts.command_line.options["np"].word)
         values = {"processes": facts.processes, "slots": slots}
         yield Violation(path, values, [related], doc=launch.group.doc, group=launch.group)
+
+
+def _find_slots(job: LoweredJob) -> tuple[TracedDocument, Path]:
+    """Return where the slots of each host are written: in the CR, or in its runtime."""
+    assert job.cr is not None
+    runtime = next(iter(job.references.values()), None)
+    trainer = get_mapping(get_mapping(job.cr.data, "spec"), "trainer")
+    if "numProcPerNode" in trainer:
+        return job.cr, ("spec", "trainer", "numProcPerNode")
+    if runtime is not None and has_trait(job, "runtime"):
+        return runtime.doc, find_written_path(runtime.doc.data, "spec", "mlPolicy", "mpi", "numProcPerNode")
+    return job.cr, find_written_path(job.cr.data, *_SLOTS_PATH)
 
 
 @cache_latest

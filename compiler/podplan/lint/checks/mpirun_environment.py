@@ -6,13 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_texts
+from podplan.kubernetes.accessors import get_entries, get_text, get_texts
 from podplan.launchers.commands import MpirunCommand
-from podplan.lint.analysis.jobs import has_trait
-from podplan.lint.analysis.launches import find_invocations
+from podplan.launchers.kubelet import resolve_environment
+from podplan.launchers.sshd import starts_sshd
+from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
+from podplan.lint.analysis.launches import find_invocations, find_launches
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.ssh_names import is_exported_automatically
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.target import Target, Violation
 
 # Options that only the mpirun of Open MPI has; MPICH and Intel MPI forward every variable.
@@ -25,6 +29,10 @@ _REFERENCE_PATTERN = compile_lazily(r"\$[({]?([A-Za-z_][A-Za-z0-9_]*)")
 _LIBRARY_VARIABLE = compile_lazily(
     r"(?:NCCL|RCCL|UCX|FI|GLOO|TORCH|CUDA|HF|HUGGINGFACE|TRANSFORMERS|WANDB|MLFLOW|OMP|MKL|LD|XLA|TF)_|PYTHON|"
     r"(?i:https?_proxy|no_proxy)$"
+)
+# Variables that only the processes of a training read.
+_OF_TRAINING = compile_lazily(
+    r"(?:NCCL|RCCL|UCX|GLOO|HF|TRANSFORMERS|HOROVOD|WANDB|MLFLOW|XLA|TF)_\w+|PYTHONPATH"
 )
 
 
@@ -81,3 +89,26 @@ def _starts_remote_processes(facts: MpirunCommand, has_hostfile: bool) -> bool:
     options = facts.command_line.options
     exports_variables = any(option.flag.text == "-x" for option in options.values())
     return has_hosts and (exports_variables or not _OPEN_MPI_OPTIONS.isdisjoint(options))
+
+
+@check(requires=("mpirun",))
+def worker_env_lost(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Variables of the workers that their processes, which sshd starts, do not have. Value ``name``."""
+    job = target.job
+    launches = [one for one in find_launches(job) if isinstance(one.invocation.parsed, MpirunCommand)]
+    if len(launches) != 1 or is_mode_enabled(job, "debug"):
+        return
+    launch = launches[0]
+    known = resolve_environment(launch.container)
+    if "envFrom" in launch.container or launch.invocation.started_by:
+        return
+    for group in job.pods:
+        found = find_training_container(group)
+        if found is None or group is launch.group or not starts_sshd(found[1]):
+            continue
+        for index, entry in get_entries(found[1], "env"):
+            name, path = get_text(entry, "name"), (*found[0], "env", index, "name")
+            if name in known or not _OF_TRAINING.fullmatch(name):
+                continue
+            if not is_set_by_controller(group, path[:-1]):
+                yield Violation(path, {"name": name}, doc=group.doc, group=group)

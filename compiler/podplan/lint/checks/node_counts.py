@@ -61,8 +61,11 @@ def other_node_count(target: Target, _: Mapping[str, Any]) -> Iterator[Violation
     pod_count = sum(launch.group.replicas for launch, _ in launch_counts)
     most_pods = pod_count + sum(group.replicas for group in job.pods if _starts_program_of_image(group))
     for launch, node_count in launch_counts:
+        possible_counts = [pod_count, most_pods, *_count_job_pods(job, launch)]
         # Types may train apart from each other, each with as many nodes as it has replicas.
-        possible_counts = [pod_count, launch.group.replicas, most_pods, *_count_job_pods(job, launch)]
+        is_elastic = node_count.minimum != node_count.maximum
+        if is_elastic or not any(_meets(launch, other) for other, _ in launch_counts):
+            possible_counts.append(launch.group.replicas)
         if (
             node_count.maximum < 2
             or any(node_count.minimum <= pods <= node_count.maximum for pods in possible_counts)
@@ -111,6 +114,14 @@ def _get_host(launch: ContainerLaunch) -> str | None:
     return facts.host if isinstance(facts, TorchrunCommand) else None
 
 
+def _meets(launch: ContainerLaunch, other: ContainerLaunch) -> bool:
+    """Whether the nodes of two replica types meet at the same port of a replica."""
+    facts, first = launch.torchrun, other.torchrun
+    if facts is None or first is None or launch.group.replica_type == other.group.replica_type:
+        return False
+    return bool(facts.host) and (facts.host, facts.port) == (first.host, first.port)
+
+
 def _joins_other_job(job: LoweredJob, launch: ContainerLaunch) -> bool:
     """Whether Pods of another job may be nodes as well.
 
@@ -148,6 +159,8 @@ def nodes_in_turns(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         }
         related = [(launch.group.doc, _locate_node_count(launch, node_count), node_count.description)]
         doc = pod_jobs.doc
+        if "completions" in get_mapping(doc.data, "spec"):
+            related.append((doc, ("spec", "completions"), format_count(pod_jobs.completions, "Pod")))
         group = next((one for one in job.groups if one.doc is doc), None)
         yield Violation(pod_jobs.parallelism_path, values, related, doc=doc, group=group)
 

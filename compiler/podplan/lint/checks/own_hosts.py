@@ -211,7 +211,8 @@ def no_headless_service(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
                             *_find_disabled_names(target.job),
                         ]
                         values = {"host": match["host"]}
-                        yield Violation(path, values, related, doc=group.doc, group=group)
+                        place = TextPath(path, match.span("host"))
+                        yield Violation(place, values, related, doc=group.doc, group=group)
                         break
 
 

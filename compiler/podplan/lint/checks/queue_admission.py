@@ -24,7 +24,7 @@ from podplan.lint.target import LoweredJob, Target, Violation, cache_latest
 if TYPE_CHECKING:
     from podplan.cluster.admission import QueuedJob, Verdict
     from podplan.cluster.cohorts import QuotaTree
-    from podplan.cluster.model import Cluster
+    from podplan.cluster.model import Cluster, ClusterQueue
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _TOPOLOGY_REQUESTS = tuple(
@@ -122,7 +122,7 @@ def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
         return
     if elsewhere:
         why = f'is in the namespace {format_list(elsewhere)}, not in "{namespace}"'
-        place = queues[elsewhere[0], queue].place
+        place = queues[elsewhere[0], queue].place.get("metadata", "namespace")
     elif meant or (here and namespace != _DEFAULT_NAMESPACE):
         hint = meant or f", which has {format_list(sorted(here))}"
         why, place = f'is not in the namespace "{namespace}"{hint}', queues[namespace, here[0]].place
@@ -246,7 +246,40 @@ def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         decides, label = next(iter(known), decides), "a flavor of the queue"
     values = {"pod_set": pod_set.name, "reason": reason, "queue": queue.name}
     related = [_relate(decides, label)] if decides is not None else []
+    related += _find_reasons(decision, pod_set, queue, reason)
     yield Violation(place.path, values, doc=place.doc, related=related)
+
+
+def _find_reasons(
+    decision: _Decision, pod_set: PodSet, queue: ClusterQueue, reason: str
+) -> list[tuple[TracedDocument, Path, str]]:
+    """Return the fields that the reason of Kueue is about: in the Pods, the queue and its flavors."""
+    spec, places = pod_set.template.get("spec"), []
+    known = decision.cluster.flavors
+    for flavor in (one for group in queue.groups for one in group.flavors):
+        for index, quota in enumerate(flavor.place.get("resources").entries()):
+            if f"insufficient quota for {quota.get('name').value} in flavor {flavor.name}" in reason:
+                places.append((flavor.place.get("resources", index, "nominalQuota"), "the quota"))
+        written = known[flavor.name].place.get("spec") if flavor.name in known else None
+        if written is not None and "node affinity" in reason:
+            places += [(written.get("nodeLabels"), "the nodes"), (spec.get("nodeSelector"), "the Pods")]
+        if written is not None and "untolerated taint" in reason:
+            places += [(written.get("nodeTaints"), "the nodes"), (spec.get("tolerations"), "the Pods")]
+    return [_relate(_narrow(place), label) for place, label in places[:4] if place.exists]
+
+
+def _narrow(place: Cursor) -> Cursor:
+    """Return the only entry of a list or mapping, or the place itself."""
+    value = place.value
+    if isinstance(value, dict) and len(value) == 1:
+        return place.get(next(iter(value)))
+    if isinstance(value, list) and len(value) == 1:
+        entry = value[0]
+        key = (
+            next((one for one in ("value", "effect") if one in entry), "") if isinstance(entry, dict) else ""
+        )
+        return place.get(0, key) if key else place.get(0)
+    return place
 
 
 def _find_topology_request(pod_set: PodSet) -> Cursor | None:
@@ -356,7 +389,15 @@ def _report(target: Target, decision: _Decision, values: Mapping[str, Any], labe
     path = _find_label(target.job) or ("metadata", "name")
     place = decision.verdict.place
     values = {**values, "subject": name_subject(target.doc)}
-    return Violation(path, values, related=[_relate(place, label)] if place is not None else [])
+    related = [_relate(place, label)] if place is not None else []
+    queue = decision.cluster.cluster_queues.get(str(decision.verdict.cluster_queue))
+    if queue is not None and decision.verdict.cause == "selector":
+        selector = queue.place.get("spec", "namespaceSelector", "matchLabels")
+        related += [_relate(_narrow(selector), "its labels")] if selector.exists else []
+    for flavor in (one for group in queue.groups for one in group.flavors) if queue is not None else ():
+        if decision.verdict.cause == "missing" and flavor.name not in decision.cluster.flavors:
+            related.append(_relate(flavor.place.get("name"), "the flavor"))
+    return Violation(path, values, related=related)
 
 
 def _relate(place: Cursor, label: str) -> tuple[TracedDocument, Path, str]:

@@ -33,7 +33,7 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
     get_last_index,
 )
-from podplan.lint.analysis.pod_jobs import find_pod_jobs
+from podplan.lint.analysis.pod_jobs import find_pod_jobs, list_job_counts
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -50,6 +50,7 @@ _MEETING_OPTION = compile_lazily(
     r"master_(?:addr|address|ip|host)|coordinator(?:_addr|_address)?|(?:dist_|distributed_)?init_method|dist_url"
     r"|(?:worker|ps|chief|master|evaluator)_hosts?"
 )
+_COORDINATOR = "coordinator"  # of jax.distributed, which runs in process 0
 _MEETING_VARIABLES = ("MASTER_ADDR", "COORDINATOR_ADDRESS", "JAX_COORDINATOR_ADDRESS")
 _PORT = compile_lazily(r":\d{1,5}/?\Z")
 _MAX_ASSIGNMENTS = 3  # depth of variables that refer to variables
@@ -187,6 +188,37 @@ def _iter_other_ports(job: LoweredJob) -> Iterator[Violation]:
                 "master_port", facts.find_option_word("rdzv_endpoint", launch.invocation.program_word)
             )
             yield Violation(launch.locate_word(word), {"what": message}, doc=group.doc, group=group)
+            continue
+        yield from _iter_other_sessions(launch, other)
+
+
+def _iter_other_sessions(launch: ContainerLaunch, other: ContainerLaunch) -> Iterator[Violation]:
+    """Yield another backend or id than that of a line of another replica type with the same endpoint."""
+    facts, first = launch.torchrun, other.torchrun
+    if facts is None or first is None or launch.group.replica_type == other.group.replica_type:
+        return
+    options = launch.invocation.options
+    for name, values in (
+        ("rdzv_backend", (facts.backend, first.backend)),
+        ("rdzv_id", tuple(_get_value(each, "rdzv_id") for each in (launch, other))),
+    ):
+        option = options.get(name)
+        if option is not None and values[0] != values[1] and all(values) and "$" not in f"{values}":
+            message = (
+                f"the nodes of {launch.group.replica_type} have --{name}={values[0]}, and those of"
+                f" {other.group.replica_type} {values[1]}, so they never meet"
+            )
+            found = other.invocation.options.get(name)
+            word = found.word if found is not None else other.invocation.program_word
+            related = [(other.group.doc, other.locate_word(word), f"of {other.group.replica_type}")]
+            path, group = launch.locate_word(option.word), launch.group
+            yield Violation(path, {"what": message}, related, doc=group.doc, group=group)
+            return
+
+
+def _get_value(launch: ContainerLaunch, name: str) -> str:
+    option = launch.invocation.options.get(name)
+    return (option.value or "") if option is not None else ""
 
 
 @check()
@@ -217,6 +249,9 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             f"the rendezvous of {rendezvous_host.launcher} is at {host}, {rendezvous_host.own}, which"
             f" differs in each of the {pods}"
         )
+    main = pod_hosts.explain_missing_index(job, host) if rendezvous_host.is_written else ""
+    if main:
+        return f"the rendezvous of {rendezvous_host.launcher} is at {host}, but {main}"
     other_job = pod_hosts.find_job_of_host(job, host)
     if other_job and not _has_nodes_elsewhere(job, rendezvous_host):
         noun = "Pod" if has_trait(job, "host-by-index") else "replica"
@@ -239,6 +274,11 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
             f" others at {host}"
         )
     host_pod = pod_hosts.find_pod(job, host)
+    if host_pod is not None and _runs_no_node(job, host_pod[0], rendezvous_host):
+        return (
+            f"the rendezvous of {rendezvous_host.launcher} is at {host}, a Pod of {host_pod[0].replica_type},"
+            f" in which no {rendezvous_host.launcher} runs"
+        )
     if host_pod is None or not rendezvous_host.needs_rank_zero:
         return ""
     # deepspeed numbers the nodes in the order of its hostfile: by index.
@@ -248,6 +288,21 @@ def _explain_unshared_host(job: LoweredJob, rendezvous_host: RendezvousHost) -> 
     return (
         f"the rendezvous of {rendezvous_host.launcher} is at {host}, which has node rank {rank},"
         " but only rank 0 opens the port"
+    )
+
+
+def _runs_no_node(job: LoweredJob, group: ReplicaGroup, rendezvous_host: RendezvousHost) -> bool:
+    """Whether Pods with programs of their own, and without ports, are no nodes of a training by torchrun."""
+    launches = list(find_launches(job))
+    types = {
+        one.group.replica_type for one in launches if one.invocation.launcher == rendezvous_host.launcher
+    }
+    has_ports = any(
+        "ports" in one for _, one in get_entries(get_mapping(group.doc.data, "spec"), "containers")
+    )
+    is_known = any(one.group is group and one.invocation.script is not None for one in launches)
+    return (
+        rendezvous_host.launch is not None and is_known and not has_ports and group.replica_type not in types
     )
 
 
@@ -466,6 +521,10 @@ def _iter_hosts_of_other_jobs(job: LoweredJob) -> Iterator[RendezvousHost]:
             other = next((host for host in hosts if pod_hosts.find_job_of_host(job, host)), "")
             if other:
                 yield RendezvousHost(other, f"the script ({name})", pods, group.doc, group, path)
+            elif name.lower().lstrip("-").startswith(_COORDINATOR) and hosts[1:] == []:
+                yield RendezvousHost(
+                    hosts[0], f"the script ({name})", pods, group.doc, group, path, needs_rank_zero=True
+                )
 
 
 def _find_shell_address(launch: ContainerLaunch) -> tuple[str, str]:
@@ -559,4 +618,5 @@ def _build_rank_violation(job: LoweredJob, launch: ContainerLaunch, message: str
         if "node_rank" not in (launch.torchrun.value_origins if launch.torchrun else {}):
             message += ", because nothing sets another one"
     values = {"what": message, "option": f"--{name}"}
-    return Violation(path, values, list_replica_places(job), doc=launch.group.doc, group=launch.group)
+    related = [*list_replica_places(job), *list_job_counts(job, launch.group)]
+    return Violation(path, values, related, doc=launch.group.doc, group=launch.group)

@@ -24,6 +24,7 @@ _SHARED = compile_lazily(
     r"(?:(?:dist|distributed|ddp|comm|process_group|pg)_)?backend|init_method|dist_url|(?:dist_)?world_size"
     r"|precision|mixed_precision|strategy|sharding_strategy|zero_stage|arch|model_arch|num_layers|hidden_size"
     r"|(?:tensor|pipeline|context)(?:_model)?_parallel_size"
+    r"|(?:num_)?(?:train_)?epochs|(?:max|total|train|num)_(?:train_)?(?:steps|iters)"
 )
 
 _DEVICE_PATTERN = compile_lazily(r"(?<![a-z0-9])(?:cpu|gpu)(?![a-z0-9])")

@@ -13,6 +13,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kinds.spec import KUEUE_QUEUE_LABEL
 from podplan.kinds.trainer.job import TrainJob, build_train_job
 from podplan.kinds.trainer.job_set_template import (
+    ANCESTOR_LABEL,
     LAUNCHER,
     NODE,
     TRAINER_STEP,
@@ -62,6 +63,10 @@ class JobWithRuntime(NamedTuple):
         return next((one for one in policies if one.exists), None)
 
 
+_TRAINER_FIELDS = ("image", "command", "args", "env", "resourcesPerNode", "numNodes")
+_LABEL_PATH = ("template", "metadata", "labels", ANCESTOR_LABEL)
+
+
 @cache_latest
 def _find_runtime(job: LoweredJob) -> JobWithRuntime | None:
     runtime = next(iter(job.references.values()), None)
@@ -97,6 +102,25 @@ def variables_without_trainer(target: Target, _: Mapping[str, Any]) -> Iterator[
         return
     values = {"nodes": found.nodes, "variable": _VARIABLES[str(policy.path[-1])]}
     yield Violation(_RUNTIME, values, _relate(policy, _POLICY_LABEL))
+
+
+@check()
+def trainer_not_labelled(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """Fields of spec.trainer for a runtime without a job that trains. Values: ``field``, ``what``."""
+    found = _find_runtime(target.job)
+    if found is None or found.trainer is not None or not found.jobs:
+        return
+    train_job = found.train_job
+    fields = [one for one in _TRAINER_FIELDS if train_job.trainer.get(one).exists]
+    node = next((one.entry for one in found.jobs if one.name == NODE), found.jobs[-1].entry)
+    own = node.get(*_LABEL_PATH)
+    if fields:
+        what = (
+            f'its label says "{own.value}"' if own.exists else f"{node.get('name').value} has no such label"
+        )
+        place = own if own.exists else node.get("name")
+        values = {"field": fields[0], "what": what}
+        yield Violation(("spec", "trainer", fields[0]), values, _relate(place, "the job that trains"))
 
 
 @check()

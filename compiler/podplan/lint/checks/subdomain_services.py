@@ -1,4 +1,4 @@
-"""Subdomains of Pods that are not the name of their headless Service.
+"""Subdomains of Pods that are not the name of a headless Service that selects them.
 
 Source: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-s-hostname-and-subdomain-fields.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping
 
+from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.kubernetes.label_selectors import Labels, read_labels, sort_labels
-from podplan.lint.analysis.cross_job import RebuildJob, find_common_place
+from podplan.lint.analysis.cross_job import RebuildJob, find_common_place, find_written_file
 from podplan.lint.analysis.jobs import is_mode_enabled, namespace_of
 from podplan.lint.analysis.pod_hosts import get_subdomain
 from podplan.lint.checks.own_hosts import iter_strings
@@ -29,16 +30,18 @@ class SubdomainUse(NamedTuple):
 
 
 class SubdomainSummary(NamedTuple):
-    """The subdomains that a job uses, or a Service with its selector, if it is headless."""
+    """The subdomains that a job uses, or a Service with its selector, empty if there is none."""
 
     place: tuple[str, str]
+    file: str
     uses: tuple[SubdomainUse, ...] = ()
     service: str = ""
     selector: Labels = ()
+    is_headless: bool = True
 
     @property
     def keys(self) -> list[Hashable]:
-        return [self.place]
+        return [self.place, self.file]
 
     @property
     def owner(self) -> Hashable:
@@ -49,39 +52,99 @@ def summarize_subdomains(job: LoweredJob) -> SubdomainSummary | None:
     """Summarize a job by the subdomains it uses, a Service by its name and selector."""
     if job.cr is not None:
         uses = tuple(dict.fromkeys(use for use, _ in _iter_uses(job)))
-        return SubdomainSummary(find_common_place(job.cr, namespace_of(job)), uses) if uses else None
+        place, file = find_common_place(job.cr, namespace_of(job)), find_written_file(job.cr)
+        return SubdomainSummary(place, file, uses) if uses else None
     doc = job.groups[0].doc
     data = doc.data
     if (data.get("apiVersion"), data.get("kind")) != ("v1", "Service"):
         return None
     metadata, spec = get_mapping(data, "metadata"), get_mapping(data, "spec")
-    selector = get_mapping(spec, "selector") if spec.get("clusterIP") == "None" else {}
-    labels = sort_labels(selector)
-    place = find_common_place(doc, get_text(metadata, "namespace"))
-    return SubdomainSummary(place, (), get_text(metadata, "name"), labels)
+    if get_text(spec, "type") not in ("", "ClusterIP", "NodePort", "LoadBalancer"):
+        return None
+    labels = sort_labels(get_mapping(spec, "selector"))
+    place, file = find_common_place(doc, get_text(metadata, "namespace")), find_written_file(doc)
+    is_headless = spec.get("clusterIP") == "None"
+    return SubdomainSummary(place, file, (), get_text(metadata, "name"), labels, is_headless)
 
 
 @check(summarize=summarize_subdomains)
 def subdomain_of_no_service(
     summaries: Mapping[int, SubdomainSummary], rebuild_job: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
-    """A subdomain beside a headless Service of another name. Values: ``subdomain``, ``service``, ``host``."""
-    services: dict[tuple[str, str], dict[str, int]] = {}
+    """A host of a job without a headless Service that selects its Pods; values ``host``, ``why``."""
+    services: dict[tuple[str, str], dict[str, list[int]]] = {}
     for number, one in summaries.items():
         if one.service:
-            services.setdefault(one.place, {})[one.service] = number
+            services.setdefault(one.place, {}).setdefault(one.service, []).append(number)
     for number, one in summaries.items():
         named = services.get(one.place, {})
         for use in one.uses:
-            found = next((name for name, at in named.items() if _selects(summaries[at], use)), "")
-            if use.subdomain in named or not found:
+            if use.subdomain in named:
+                found = _explain_service(summaries, named[use.subdomain], use)
+            else:
+                found = _explain_other_name(summaries, named, use) or _explain_other_place(
+                    summaries, one, use
+                )
+            if found is None:
                 continue
             groups = (group for each, group in _iter_uses(rebuild_job(number)) if each == use)
             group = next(groups)
-            service = rebuild_job(named[found]).groups[0].doc
-            values = {"subdomain": use.subdomain, "service": found, "host": use.host}
-            related = [(service, ("metadata", "name"), "the Service of these Pods")]
+            service = rebuild_job(found.service).groups[0].doc
+            related = [(service, path, "the Service") for path in found.paths]
+            values = {"host": use.host, "why": found.why}
             yield number, Violation(("spec", "subdomain"), values, related, doc=group.doc, group=group)
+
+
+class _Reason(NamedTuple):
+    """Why a host does not resolve: a Service by its number, and the paths in it that are the reason."""
+
+    why: str
+    service: int
+    paths: tuple[Path, ...]
+
+
+def _explain_service(
+    summaries: Mapping[int, SubdomainSummary], numbers: list[int], use: SubdomainUse
+) -> _Reason | None:
+    """Explain why the Services with the name of a subdomain give its Pods no name; None if one may."""
+    if any(not summaries[at].selector for at in numbers):
+        return None  # one without a selector, or a part of one
+    selecting = [at for at in numbers if _selects(summaries[at], use)]
+    if any(summaries[at].is_headless for at in selecting):
+        return None
+    if selecting:
+        why = f"the Service {use.subdomain} is not headless, so its Pods have no names of their own"
+        return _Reason(why, selecting[0], (("spec",), ("metadata", "name")))
+    why = f"the selector of the Service {use.subdomain} does not match the labels of these Pods"
+    selector, labels = summaries[numbers[0]].selector, dict(use.labels)
+    key = next((key for key, value in selector if labels.get(key) != value), "")
+    return _Reason(why, numbers[0], (("spec", "selector", key),))
+
+
+def _explain_other_name(
+    summaries: Mapping[int, SubdomainSummary], named: Mapping[str, list[int]], use: SubdomainUse
+) -> _Reason | None:
+    """Explain that the headless Service of the Pods has another name than their subdomain."""
+    for name, numbers in named.items():
+        at = next((at for at in numbers if summaries[at].is_headless and _selects(summaries[at], use)), None)
+        if at is not None:
+            why = f"the subdomain is {use.subdomain}"
+            why += f", but the headless Service that selects these Pods is {name}"
+            return _Reason(why, at, (("metadata", "name"),))
+    return None
+
+
+def _explain_other_place(
+    summaries: Mapping[int, SubdomainSummary], job: SubdomainSummary, use: SubdomainUse
+) -> _Reason | None:
+    """Explain that the Service of the file is in another namespace than the Pods."""
+    for at, one in summaries.items():
+        there, here = one.place[0], job.place[0]
+        is_named = one.service == use.subdomain and one.file == job.file
+        if is_named and there and here and there != here and _selects(one, use):
+            why = f"the Service {use.subdomain} is in the namespace {there}, not in {here}"
+            return _Reason(why, at, (("metadata", "namespace"),))
+    return None
 
 
 def _selects(service: SubdomainSummary, use: SubdomainUse) -> bool:

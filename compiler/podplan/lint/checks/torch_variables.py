@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import below, value_at
+from podplan.core.findings import Path, below, value_at
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_entries
+from podplan.kubernetes.accessors import get_entries, get_mapping
 from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import count_pods
 from podplan.lint.analysis.launches import (
@@ -19,15 +21,19 @@ from podplan.lint.analysis.launches import (
     find_variable_path,
     is_single_process,
 )
+from podplan.lint.analysis.pod_jobs import find_pod_jobs
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.reserved_env import is_set_by_controller
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Shell expansions without a default value.
 _TORCH_VARIABLE = compile_lazily(
     r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\b"
     r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\})"
 )
+# A rank that is a variable alone; the image cannot know it, and the container runtime sets HOSTNAME.
+_VARIABLE_ALONE = compile_lazily(r"\$(?:(?!HOSTNAME\b)([A-Z]\w*)|\{(?!HOSTNAME\b)([A-Z]\w*)\})")
+_RANK_OPTION = compile_lazily(r"--(?:node|machine)[-_]rank(=.*)?")
 # Programs that set variables which the text of a script does not show.
 _SETS_OTHERS = compile_lazily(r"(?:\A|[\s;&|(])(?:source|\.|eval|read)\s")
 
@@ -68,12 +74,29 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     for launch in find_launches(job):
         script = value_at(launch.container, launch.invocation.path)
         has_other_sources = bool(get_entries(launch.container, "envFrom")) or _SETS_OTHERS.search(str(script))
+        is_rank = False
         for word in () if has_other_sources else launch.invocation.words:
-            matches = () if word.is_known else _TORCH_VARIABLE.finditer(word.text)
-            names = (match[1] or match[2] for match in matches)
+            matches = [] if word.is_known else list(_TORCH_VARIABLE.finditer(word.text))
+            option = _RANK_OPTION.fullmatch(word.text)
+            rank_text = word.text if is_rank else (option[1] or "")[1:] if option is not None else ""
+            rank = None if word.is_known else _VARIABLE_ALONE.fullmatch(rank_text)
+            is_rank = option is not None and not option[1]
+            names = (match[1] or match[2] for match in [*matches, *([rank] if rank is not None else [])])
             name = next((one for one in names if one not in launch.invocation.variables), None)
             if name is not None:
                 values = {"name": name, "by": launch.invocation.launcher}
                 path = below(launch.path, word.place)
-                yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+                related = _find_mode(job, launch.group) if name == "JOB_COMPLETION_INDEX" else []
+                yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
                 break
+
+
+def _find_mode(job: LoweredJob, group: ReplicaGroup) -> list[tuple[TracedDocument, Path, str]]:
+    """Return where a Job states, or does not, that its Pods have an index, as related locations."""
+    pod_jobs = find_pod_jobs(job, group)
+    if pod_jobs is None or pod_jobs.is_indexed:
+        return []
+    fields = [
+        one for one in ("completionMode", "completions") if one in get_mapping(pod_jobs.doc.data, "spec")
+    ]
+    return [(pod_jobs.doc, ("spec", *fields[:1]), "completionMode is not Indexed")]

@@ -79,8 +79,10 @@ def written_ranks(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     job = subject.job
     if is_mode_enabled(job, "debug"):
         return
-    yield from _iter_left_out(job)
-    for names in (*_VARIABLES, *_OPTIONS):
+    is_by_user = has_trait(job, "ranks-by-user")
+    yield from _iter_left_out(job) if is_by_user else ()
+    # Controllers give torch its ranks by variables; a program gets those of jax by its options.
+    for names in (*_VARIABLES, *_OPTIONS) if is_by_user else _OPTIONS[1:]:
         members = _members(job, names)
         if not members:
             continue
@@ -184,7 +186,9 @@ def _members(job: LoweredJob, names: tuple[str, str]) -> list[Member]:
         if not all(number.isdecimal() and len(number) < 8 for number in numbers):
             return []
         low, high, size = map(int, numbers)
-        if low == high == 0 and size <= _processes(group):
+        # A program of jax is one process in each replica.
+        is_for_all = names in _OPTIONS[1:] and size == sum(each.replicas for each in job.pods) > 1
+        if low == high == 0 and size <= _processes(group) and not is_for_all:
             continue  # it trains alone
         pod_jobs, host = find_pod_jobs(job, group), _find_host(job, group)
         if pod_jobs is not None and (pod_jobs.runs_in_turns or (pod_jobs.jobs > 1 and not host)):

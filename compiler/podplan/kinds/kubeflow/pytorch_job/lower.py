@@ -80,6 +80,7 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
     port_origin = port if port.exists or not worker else find_port_origin(job, worker)
     minimum, maximum = resolve_elastic_bounds(job)
     backend, behavior = elastic.get("rdzvBackend"), behaviors.ENVIRONMENT
+    bounds = [one for name in ("minReplicas", "maxReplicas") if (one := elastic.get(name)).exists]
     variables = [
         build_variable(
             "PET_RDZV_ENDPOINT", endpoint, behavior, host if host.exists else elastic, port_origin
@@ -88,7 +89,11 @@ def _build_elastic_variables(job: Job, elastic: Cursor) -> list[Traced]:
             "PET_RDZV_BACKEND", backend.value_or("c10d"), behavior, backend if backend.exists else elastic
         ),
         build_variable(
-            "PET_NNODES", f"{minimum}:{maximum}", behaviors.ELASTIC_BOUNDS, elastic, *job.replica_origins
+            "PET_NNODES",
+            f"{minimum}:{maximum}",
+            behaviors.ELASTIC_BOUNDS,
+            *(bounds or [elastic]),
+            *job.replica_origins,
         ),
     ]
     for name, field in (
