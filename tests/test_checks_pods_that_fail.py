@@ -335,7 +335,7 @@ def waiting(script: str, replicas: int = 2, **fields: Any) -> Data:
             waiting(
                 "until nc -z train-worker-0 29500; do n=$((n+1)); [ $n -gt 60 ] && exit 1; sleep 1; done"
             ),
-            False,
+            True,
         ),
         (waiting("for i in 1 2 3; do nc -z train-worker-0 29500 && break; sleep 1; done"), False),
     ],

@@ -27,6 +27,7 @@ from podplan.lint.analysis.jobs import find_written_path, format_list, namespace
 from podplan.lint.analysis.programs import list_programs
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, find_claim_users, hit_of_claim, mounting
+from podplan.lint.checks.init_preparation import is_on_path, iter_written_paths
 from podplan.lint.checks.mounted_files import find_unused_mount, iter_named_files
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
 from podplan.lint.checks.references import INVENTORY_SECTIONS, ObjectReference, iter_references
@@ -368,7 +369,8 @@ def _uses(group: ReplicaGroup) -> Iterator[KeyUse]:
                         f"so {program.path} does not exist, because the mount hides the files of the image"
                     )
                     yield KeyUse(*source, key, (*at, "mountPath"), effect)
-            for place, path in iter_named_files(container):
+            is_copied_to = any(is_on_path(path, folder) for _, path in iter_written_paths(container))
+            for place, path in iter_named_files(container) if not is_copied_to else ():
                 key = _below(folder, path, container)
                 if key and key not in started and not key.startswith(".."):
                     started.add(key)

@@ -31,7 +31,7 @@ _OF_IMAGE = compile_lazily(
     r"|workspace)?(?:/.*)?"
 )
 _FOLDER_VARIABLE = compile_lazily(r"_(?:HOME|DIR|PATH|ROOT|FOLDER|CACHE)\Z")
-_SHORTEST = len("/ab")
+_SHORTEST = len("/abc")
 _PATH = compile_lazily(r"(?<![\w.$}:/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
