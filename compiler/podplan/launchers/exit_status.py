@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.launchers import processes
+from podplan.launchers import processes, wrappers
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell_nodes import Block, Node, SimpleCommand
 from podplan.launchers.words import Word
@@ -69,11 +69,11 @@ def is_work(process: Process) -> bool:
 
 def is_inspection(process: Process) -> bool:
     """Whether a process is ``python -c`` with code that does not train: it prints versions and the like."""
-    code = next(
-        (after.text for word, after in pairwise(process.words[1:]) if word.text == "-c"),
-        None,
-    )
-    return process.name.startswith("python") and code is not None and not _TRAINING_CODE.search(code)
+    call = wrappers.parse_python_call(process.words) if process.words else None
+    if call is None or call.script is not None or call.module is not None:
+        return False
+    codes = [after.text for word, after in pairwise(process.words) if word.text == "-c"]
+    return bool(codes) and not _TRAINING_CODE.search(codes[0])
 
 
 def is_training(process: Process) -> bool:
