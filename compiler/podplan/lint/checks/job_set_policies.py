@@ -62,7 +62,7 @@ def success_before_others(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 
 @check()
-def rule_never_applies(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+def failure_rule_never_applies(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A rule for failures that no failure can match; value ``why``."""
     job_set = find_job_set(target.job)
     if job_set is not None:
