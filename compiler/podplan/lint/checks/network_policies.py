@@ -136,16 +136,21 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
         rules = [rule for one in selecting for _, rule in get_entries(get_mapping(one.data, "spec"), field)]
         if not any(_allows(rule, peers, other, connection.port) for rule in rules):
             policy = specific[0]
-            path = _find_rules(get_mapping(policy.data, "spec"), field)
+            path = _find_rules(get_mapping(policy.data, "spec"), field, peers, other)
             return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, path)
     return None
 
 
-def _find_rules(spec: Mapping[str, Any], field: str) -> Path:
-    """Where a policy states what it allows: the ports of its only rule, or all rules."""
+def _find_rules(spec: Mapping[str, Any], field: str, peers: str, labels: Mapping[str, str]) -> Path:
+    """Where a policy states what it allows: the peers or the ports of its only rule, or all rules."""
     rules = get_entries(spec, field)
-    if len(rules) == 1 and "ports" in rules[0][1]:
-        return ("spec", field, rules[0][0], "ports")
+    if len(rules) == 1:
+        number, rule = rules[0]
+        listed = [peer for _, peer in get_entries(rule, peers)]
+        if listed and not any(_is_peer(peer, labels) for peer in listed):
+            return ("spec", field, number, peers)
+        if "ports" in rule:
+            return ("spec", field, number, "ports")
     return ("spec", field) if field in spec else ("spec",)
 
 
