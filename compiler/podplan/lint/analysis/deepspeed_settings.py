@@ -407,9 +407,6 @@ def _iter_others(data: Mapping[str, Any]) -> Iterator[_Found]:
         for name in ("contiguous_memory_optimization", "cpu_checkpointing"):
             if recompute.get(name) is True:
                 yield _Found((section, name), f"sets {section}.{name} without partition_activations: true")
-    elif recompute.get("contiguous_memory_optimization") is True and not recompute.get("number_checkpoints"):
-        name = "contiguous_memory_optimization"
-        yield _Found((section, name), f"sets {section}.{name} without number_checkpoints")
     kind = data.get("communication_data_type")
     if isinstance(kind, str) and kind not in _DATA_TYPES:
         why = f"sets communication_data_type to {_show(kind)}; it is fp32, fp16 or bf16"
