@@ -41,12 +41,32 @@ _SPLITS = compile_lazily(
 )
 
 
+class BatchSizes(NamedTuple):
+    """The size of a batch, of its part on each GPU, and the steps that accumulate it; None if not given."""
+
+    batch: int
+    micro: int | None
+    steps: int | None
+
+    def complete(self, world: int) -> tuple[int, int, int]:
+        """Compute what is missing as DeepSpeed does, with rounding down."""
+        batch, micro, steps = self
+        if micro is not None:
+            return batch, micro, steps if steps is not None else batch // (micro * world or 1)
+        return batch, batch // world // (steps or 1), 1 if steps is None else steps
+
+    def multiply(self, world: int) -> int:
+        """The batch of all processes."""
+        _, micro, steps = self.complete(world)
+        return micro * steps * world
+
+
 class BatchConfig(NamedTuple):
     """A ConfigMap with batch sizes: for each of its keys the three sizes."""
 
     namespace: str
     name: str
-    sizes: tuple[tuple[str, int, int, int], ...]
+    sizes: tuple[tuple[str, BatchSizes], ...]
 
     @property
     def keys(self) -> list[Hashable]:
@@ -94,22 +114,22 @@ def batch_sizes(
         (one.namespace, one.name, key): (number, sizes)
         for number, one in left.items()
         if isinstance(one, BatchConfig)
-        for key, *sizes in one.sizes
+        for key, sizes in one.sizes
     }
     for number, one in left.items():
         if not isinstance(one, ConfigUse):
             continue
-        other, sizes = configs.get((one.namespace, one.name, one.key), (None, []))
-        if other is None:
+        other, sizes = configs.get((one.namespace, one.name, one.key), (None, None))
+        if other is None or sizes is None:
             continue
-        batch, micro, steps = sizes
-        if micro * steps * one.world != batch:
+        batch, micro, steps = sizes.complete(one.world)
+        if sizes.multiply(one.world) != batch:
             values = {
                 "batch": batch,
                 "micro": micro,
                 "steps": steps,
                 "world": one.world,
-                "product": micro * steps * one.world,
+                "product": sizes.multiply(one.world),
             }
             yield number, _hit(again(number), again(other).groups[0].doc, one.key, values)
 
@@ -137,7 +157,7 @@ def find_in_config(config: TracedDocument, key: str, name: str) -> Path:
 
 def _config(data: Any) -> BatchConfig | None:
     sizes = [
-        (key, *found)
+        (key, found)
         for key, value in get_mapping(data, "data").items()
         if (found := read_sizes(value)) is not None
     ]
@@ -147,8 +167,8 @@ def _config(data: Any) -> BatchConfig | None:
     return BatchConfig(get_text(metadata, "namespace"), get_text(metadata, "name"), tuple(sizes))
 
 
-def read_sizes(value: object) -> tuple[int, int, int] | None:
-    """Return the three sizes of a configuration; None if one is missing, or the model is split."""
+def read_sizes(value: object) -> BatchSizes | None:
+    """Return the sizes of a configuration; None without that of the batch, or if the model is split."""
     if not isinstance(value, str) or SIZES[0] not in value or len(value) > MOST_TEXT:
         return None
     try:
@@ -162,9 +182,9 @@ def read_sizes(value: object) -> tuple[int, int, int] | None:
     ):
         return None
     batch, micro, steps = (data.get(name) for name in SIZES)
-    if type(batch) is int and type(micro) is int and type(steps) is int:
-        return batch, micro, steps
-    return None
+    if type(batch) is not int or any(one is not None and type(one) is not int for one in (micro, steps)):
+        return None
+    return BatchSizes(batch, micro, steps)
 
 
 def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:

@@ -6,13 +6,13 @@ https://github.com/deepspeedai/DeepSpeed/blob/v0.15.4/deepspeed/runtime/config.p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, TextPath
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.lint.analysis.deepspeed_settings import SettingProblem, list_setting_problems, locate_setting
 from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import is_mode_enabled, list_replica_places, spec_of
 from podplan.lint.analysis.process_worlds import iter_worlds
@@ -21,6 +21,7 @@ from podplan.lint.analysis.script_files import WrittenFile, list_written_files
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
 from podplan.lint.checks.deepspeed_batch import SIZES, is_split, iter_configuration_files, read_sizes
 from podplan.lint.checks.deepspeed_precision import FORMATS, enables_both_formats
+from podplan.lint.checks.deepspeed_settings import is_complete
 from podplan.lint.checks.deepspeed_zero import read_zero_settings
 from podplan.lint.checks.exclusive_options import find_pipeline_stages
 from podplan.lint.checks.outputs import mount_of
@@ -41,35 +42,40 @@ def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Itera
         size = None if is_elastic or is_split(options) else world.size
         for placed, path in iter_configuration_files(options):
             for group, base, container, file in _find_writers(job, path):
-                why, name = _explain_refusal(file.text, size, find_pipeline_stages(options))
-                place = _locate_name(base, file, name)
-                if not why or place in reported:
-                    continue
-                reported.add(place)
-                related = [(placed.doc, placed.path, "reads the configuration")]
-                if name == SIZES[0]:
-                    related += list_replica_places(job)
-                values = {"path": file.path, "container": get_text(container, "name"), "why": why}
-                yield Violation(place, values, related, doc=group.doc, group=group)
+                problems = list_setting_problems(file.text, is_complete(options, placed))
+                refusal = _explain_refusal(file.text, size, find_pipeline_stages(options))
+                for problem in [*problems, *([refusal] if refusal is not None else [])]:
+                    place = _locate_span(base, file, problem.span)
+                    if place in reported:
+                        continue
+                    reported.add(place)
+                    related = [(placed.doc, placed.path, "reads the configuration")]
+                    if problem is refusal:
+                        related += list_replica_places(job)
+                    values = {"path": file.path, "container": get_text(container, "name"), "why": problem.why}
+                    yield Violation(place, values, related, doc=group.doc, group=group)
 
 
-def _explain_refusal(text: str, world: int | None, pipeline: PlacedOption | None) -> tuple[str, str]:
-    """Why DeepSpeed refuses a configuration, and the name in it to change; two empty texts for none."""
-    if enables_both_formats(text):
-        return "enables fp16 and bf16", FORMATS[1]
+def _explain_refusal(text: str, world: int | None, pipeline: PlacedOption | None) -> SettingProblem | None:
+    """Why DeepSpeed refuses a configuration in this job."""
     zero = read_zero_settings(text) if pipeline is not None else None
-    if zero is not None and pipeline is not None and zero.splits_gradients:
-        option = pipeline.option
-        return f"sets ZeRO stage {zero.stage}, but {option.name}={option.value} makes a pipeline", "stage"
     sizes = read_sizes(text) if world is not None else None
-    if sizes is None or world is None:
-        return "", ""
-    batch, micro, steps = sizes
-    product = micro * steps * world
-    why = (
-        f"has train_batch_size {batch}, but {micro} for each GPU × {steps} steps × {world} GPUs is {product}"
-    )
-    return (why, SIZES[0]) if product != batch else ("", "")
+    if enables_both_formats(text):
+        name, why = FORMATS[1], "enables fp16 and bf16"
+    elif zero is not None and pipeline is not None and zero.splits_gradients:
+        option = pipeline.option
+        name = "stage"
+        why = f"sets ZeRO stage {zero.stage}, but {option.name}={option.value} makes a pipeline"
+    elif sizes is not None and world is not None and sizes.multiply(world) != sizes.batch:
+        _, micro, steps = sizes.complete(world)
+        name = SIZES[0]
+        why = (
+            f"has train_batch_size {sizes.batch}, but {micro} for each GPU × {steps} steps × {world} GPUs"
+            f" is {sizes.multiply(world)}"
+        )
+    else:
+        return None
+    return SettingProblem(f"{why}, so DeepSpeed fails with an assertion", locate_setting(text, (name,)))
 
 
 def _find_writers(
@@ -97,8 +103,7 @@ def _locate_in_volume(container: Mapping[str, Any], path: str) -> tuple[str, str
     return get_text(found[1], "name"), get_text(found[1], "subPath").strip("/") + path[len(folder) :]
 
 
-def _locate_name(base: Path, file: WrittenFile, name: str) -> Path:
-    """The path of a script, with the range of a name in the file that it writes."""
-    found = re.search(rf'"{re.escape(name)}"', file.text)
+def _locate_span(base: Path, file: WrittenFile, span: tuple[int, int]) -> Path:
+    """The path of a script, with a range of the file that it writes."""
     path: Path = (*base, *file.place)
-    return TextPath(path, (file.start + found.start(), file.start + found.end())) if found else path
+    return TextPath(path, (file.start + span[0], file.start + span[1])) if span[1] else path

@@ -82,7 +82,7 @@ def summarize_zero(job: LoweredJob) -> ZeroSummary | None:
     """Summarize a ConfigMap by its settings of ZeRO, a job by the configuration that it reads."""
     if job.cr is None:
         return _summarize_config(job.groups[0].doc.data)
-    found = next(_iter_trainings(job), None)
+    found = next(iter_configured_trainings(job), None)
     return ZeroSummary(namespace_of(job), found.source[0], (), found.source[1]) if found is not None else None
 
 
@@ -160,12 +160,12 @@ def _iter_readings(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -> I
             continue
         if not settings.splits_gradients and not settings.folders:
             continue
-        training = next(_iter_trainings(again(number)), None)
+        training = next(iter_configured_trainings(again(number)), None)
         if training is not None:
             yield ZeroReading(number, training, settings, again(other).groups[0].doc, one.key)
 
 
-def _iter_trainings(job: LoweredJob) -> Iterator[ConfiguredTraining]:
+def iter_configured_trainings(job: LoweredJob) -> Iterator[ConfiguredTraining]:
     """Yield the trainings of a job that read their configuration from a ConfigMap."""
     if is_mode_enabled(job, "debug") or not _mounts_config_maps(job):
         return

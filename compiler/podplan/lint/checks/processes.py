@@ -48,7 +48,7 @@ class ProcessCount(NamedTuple):
     ``gpus`` are those that the processes see, stated at ``gpus_path``; ``requested_gpus`` are those that the
     Pod requests. The count ``is_restricted`` if the command sets CUDA_VISIBLE_DEVICES, runs the program in
     the background, or says that the processes share all GPUs, several for each of them. ``cr_path`` is the
-    path in the CR that states the count, if it does.
+    path in the CR that states the count, if it does. ``gpus_group`` has ``gpus_path`` if it is another one.
     """
 
     processes: int
@@ -60,6 +60,7 @@ class ProcessCount(NamedTuple):
     cr_path: Path | None = None
     is_restricted: bool = False
     requested_gpus: int = 0
+    gpus_group: ReplicaGroup | None = None
 
     @property
     def is_mig(self) -> bool:
@@ -281,7 +282,7 @@ def _process_counts(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, Path, Mappi
 
 def _build_violation(target: Target, count: ProcessCount, values: Mapping[str, Any]) -> Violation:
     related = (
-        count.group.doc,
+        (count.gpus_group or count.group).doc,
         count.gpus_path,
         format_count(count.gpus, "MIG slice" if count.is_mig else "GPU"),
     )
@@ -320,12 +321,11 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
             or invocation.operator_after == "&"
             or number * _count_gpus_per_process(job, launch) == gpus[0]
         )
-        requested_gpus = gpus[0]
+        requested_gpus, gpus_group = gpus[0], group
         if visible_devices is not None and count_listed_devices(visible_devices) < requested_gpus:
-            gpus = (
-                count_listed_devices(visible_devices),
-                find_variable_path(launch, "CUDA_VISIBLE_DEVICES") or gpus[1],
-            )
+            variable = find_variable_path(launch, "CUDA_VISIBLE_DEVICES")
+            gpus = (count_listed_devices(visible_devices), variable or gpus[1])
+            gpus_group = launch.group if variable is not None else group
         count = ProcessCount(
             number,
             invocation.launcher,
@@ -334,6 +334,7 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
             *gpus,
             is_restricted=is_restricted,
             requested_gpus=requested_gpus,
+            gpus_group=gpus_group,
         )
         yield (
             count._replace(group=group, path=path)
