@@ -150,8 +150,8 @@ def _iter_unmatched_conditions(doc: TracedDocument, path: Path) -> Iterator[Viol
             if _covers(before, codes):
                 why = f"rule {at} comes first and matches all its exit codes"
                 first: Path = (*path, "podFailurePolicy", "rules", at)
-                place = (*path, "podFailurePolicy", "rules", number)
-                yield Violation(place, {"why": why}, [(doc, first, "matches first")], doc=doc)
+                second: Path = (*path, "podFailurePolicy", "rules", number)
+                yield Violation(second, {"why": why}, [(doc, first, "matches first")], doc=doc)
                 break
         if codes:
             earlier.append((number, codes))
