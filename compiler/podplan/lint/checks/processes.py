@@ -29,6 +29,7 @@ from podplan.lint.analysis.launches import (
     ContainerLaunch,
     find_launches,
     find_option_path,
+    find_assignment_place,
     find_variable_path,
     gives_several_gpus,
     is_single_process,
@@ -324,7 +325,8 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         if visible_devices is not None and count_listed_devices(visible_devices) < requested_gpus:
             gpus = (
                 count_listed_devices(visible_devices),
-                find_variable_path(launch, "CUDA_VISIBLE_DEVICES") or gpus[1],
+                find_variable_path(launch, "CUDA_VISIBLE_DEVICES")
+                or find_assignment_place(launch, "CUDA_VISIBLE_DEVICES"),
             )
         count = ProcessCount(
             number,
