@@ -21,8 +21,8 @@ from podplan.launchers.wrappers import SHELL_PROGRAMS
 MOST_TEXT = 50_000  # longest script that is read, in characters
 _EXECUTABLE = 0o111
 _DEFAULT_MODE = 0o644
-# What the kubelet would expand in a command, but not in a file.
-_EXPANDED = compile_lazily(r"\$\$|\$\([A-Za-z_][A-Za-z0-9_.-]*\)")
+# What the kubelet could expand in a command, but not in a file.
+_EXPANDED = compile_lazily(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _SHEBANG = compile_lazily(r"#![ \t]*(?:/usr/bin/env[ \t]+)?(?:/[\w/]+/)?(bash|sh|dash|ash)[ \t]*\n")
 _ONLY_SCRIPT = compile_lazily(r"\s*(?:exec\s+)?(?:(?:/(?:usr/)?bin/)?(bash|sh)\s+)?(/[\w./@+-]+)\s*")
 
@@ -138,7 +138,7 @@ def inline_scripts(
             if config_map is not None
             else ""
         )
-        if config_map is None or not text or len(text) > MOST_TEXT or _EXPANDED.search(text):
+        if config_map is None or not text or len(text) > MOST_TEXT or _is_expanded(doc.data, script, text):
             continue
         shebang = _SHEBANG.match(text)
         if script.is_program and shebang is None:
@@ -147,6 +147,16 @@ def inline_scripts(
         doc = _replace_script(doc, script, DocumentPath(config_map, ("data", script.mounted.key)), text, shell)
         inlined.append((script, config_map))
     return (group._replace(doc=doc) if inlined else group), inlined
+
+
+def _is_expanded(pod: Any, script: MountedScript, text: str) -> bool:
+    """Whether the kubelet would change a script if it stood in the command."""
+    container = _value_at(pod, script.place[:3])
+    names = {get_text(entry, "name") for _, entry in get_entries(container, "env")}
+    return any(
+        found[0] == "$$" or found[1] in names or bool(container.get("envFrom"))
+        for found in _EXPANDED.finditer(text)
+    )
 
 
 def _replace_script(

@@ -24,8 +24,10 @@ from podplan.lint.target import Target, Violation
 
 # Shell expansions without a default value.
 _TORCH_VARIABLE = compile_lazily(
-    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\b"
-    r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\})"
+    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|(?:NODE_|LOCAL_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"|SLURM_[A-Z_]+)\b"
+    r"|\{(MASTER_ADDR|MASTER_PORT|(?:NODE_|LOCAL_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"|SLURM_[A-Z_]+)\})"
 )
 # Programs that set variables which the text of a script does not show.
 _SETS_OTHERS = compile_lazily(r"(?:\A|[\s;&|(])(?:source|\.|eval|read)\s")
@@ -65,6 +67,8 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of torch on a command line, in a Pod that lacks it. Values: ``name``, ``by``."""
     job = target.job
     for launch in find_launches(job):
+        if launch.invocation.started_by:
+            continue
         script = value_at(launch.container, launch.invocation.path)
         has_other_sources = bool(get_entries(launch.container, "envFrom")) or _SETS_OTHERS.search(str(script))
         for word in () if has_other_sources else launch.invocation.words:
