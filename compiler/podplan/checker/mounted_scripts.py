@@ -25,10 +25,14 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
     """
     if plan.cr is None or not has_config_map_volume(plan):
         return plan
-    from podplan.lint.analysis.mounted_scripts import inline_scripts
+    from podplan.lint.analysis.mounted_scripts import inline_scripts, list_configuration_volumes
+
+    config_maps: dict[str, TracedDocument | None] = {}
 
     def find_config_map(name: str) -> TracedDocument | None:
-        return reader.find_beside(plan.item.doc, "ConfigMap", name)
+        if name not in config_maps:
+            config_maps[name] = reader.find_beside(plan.item.doc, "ConfigMap", name)
+        return config_maps[name]
 
     groups, references = [], list(plan.references)
     for group in plan.replica_groups:
@@ -44,5 +48,15 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
             path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
             metadata = get_mapping(config_map.data, "metadata")
             reference = Reference("", "ConfigMap", get_text(metadata, "namespace"), script.mounted.config_map, path)
+            references.append(ResolvedReference(reference, config_map))
+    for group in groups:
+        for volume, name in list_configuration_volumes(group):
+            config_map = find_config_map(name)
+            if config_map is None or any(one.doc is config_map for one in references):
+                continue
+            steps = trace_to_source(group.doc, volume)
+            path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
+            metadata = get_mapping(config_map.data, "metadata")
+            reference = Reference("", "ConfigMap", get_text(metadata, "namespace"), name, path)
             references.append(ResolvedReference(reference, config_map))
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))

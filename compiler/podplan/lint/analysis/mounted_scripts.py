@@ -149,6 +149,21 @@ def inline_scripts(
     return (group._replace(doc=doc) if inlined else group), inlined
 
 
+def list_configuration_volumes(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
+    """Yield the ConfigMaps that a container with accelerate mounts, whose configuration may be in one, with the
+    paths of their names in the Pod."""
+    spec = get_mapping(group.doc.data, "spec")
+    for _, container in get_entries(spec, "containers"):
+        words = [text for key in ("command", "args") for text in _get_list(container, key)]
+        if not any("accelerate" in text and "config_file" in " ".join(map(str, words)) for text in map(str, words)):
+            continue
+        mounted = {get_text(mount, "name") for _, mount in get_entries(container, "volumeMounts")}
+        for number, volume in get_entries(spec, "volumes"):
+            name = get_text(get_mapping(volume, "configMap"), "name")
+            if name and get_text(volume, "name") in mounted:
+                yield ("spec", "volumes", number, "configMap", "name"), name
+
+
 def _is_expanded(pod: Any, script: MountedScript, text: str) -> bool:
     """Whether the kubelet would change a script if it stood in the command."""
     container = _value_at(pod, script.place[:3])
