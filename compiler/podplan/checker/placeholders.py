@@ -25,6 +25,8 @@ _VARIABLE_RULES = frozenset({"SCHEMA002", "SCHEMA006", "IMG001", "IMG002", "IMG0
 _PARAMETER = compile_lazily(r"\$\([A-Za-z]\w*[-.][^()\n]*\)")
 # The values of a Secret, which another tool often fills in: findings are about its keys.
 _SECRET_VALUES = ("stringData",)
+# The files of a ConfigMap: findings are about scripts in them, where $NAME is a variable of the shell.
+_FILES = ("data",)
 # $NAME in these is meant for a shell, and often a mistake.
 SHELL_FIELDS = frozenset(
     {
@@ -76,7 +78,7 @@ def _concerns_placeholder(
 
 def _is_placeholder(text: str, rule: str, location: Location) -> bool:
     """Whether another tool fills in a part of the text at a location."""
-    if not SHELL_FIELDS.isdisjoint(location.path) or location.path[:1] == _SECRET_VALUES:
+    if not SHELL_FIELDS.isdisjoint(location.path) or location.path[:1] in (_SECRET_VALUES, _FILES):
         return bool(find_workflow_placeholders(text))
     return (
         bool(find_placeholders(text))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from podplan.core.findings import MAX_RELATED, Diagnostic, DocumentFix, below
-from podplan.core.provenance import DocumentPath
+from podplan.core.findings import MAX_RELATED, Diagnostic, DocumentFix, Path, TextPath, below
+from podplan.core.provenance import DocumentPath, TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
 from podplan.lint.analysis.features import list_features
 from podplan.lint.analysis.jobs import find_kind_spec
+from podplan.lint.analysis.variable_origins import LABEL, find_variable_origins
 from podplan.lint.policy import Policy, PolicyError, fill_placeholders
 from podplan.lint.policy_scope import (
     CR_LEVELS,
@@ -265,6 +266,19 @@ def _find_help(policy: Policy, job: LoweredJob) -> str:
     return next(texts, policy.help)
 
 
+def _list_related_places(
+    doc: TracedDocument, path: Path, violation: Violation
+) -> tuple[tuple[DocumentPath, str], ...]:
+    """The places that a check names, and those where the variables in the word that it reports are set."""
+    places = [(DocumentPath(where, at), label) for where, at, label in islice(violation.related, MAX_RELATED)]
+    if "command" in path or "args" in path:
+        named = {(id(place.doc), tuple(place.path)) for place, _ in places}
+        for name, at in find_variable_origins(doc.data, path):
+            if (id(doc), tuple(at)) not in named or isinstance(at, TextPath):
+                places.append((DocumentPath(doc, at), LABEL.format(name=name)))
+    return tuple(places)
+
+
 def build_diagnostic(policy: Policy, target: Target, violation: Violation) -> Diagnostic:
     """The diagnostic of a violation: place and values are the check's, the texts are the policy's."""
     doc = violation.doc or target.doc
@@ -287,9 +301,7 @@ def build_diagnostic(policy: Policy, target: Target, violation: Violation) -> Di
         doc=doc,
         group=group,
         graded_rule=policy.rule,
-        related_places=tuple(
-            (DocumentPath(where, at), label) for where, at, label in islice(violation.related, MAX_RELATED)
-        ),
+        related_places=_list_related_places(doc, path, violation),
         fix_doc=violation.change_doc,
         related_files=tuple(violation.related_files),
     )

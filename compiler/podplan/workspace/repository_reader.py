@@ -199,6 +199,21 @@ class RepositoryReader(SourceReader):
         self._record_shared(file, key[0])
         return self._referenced[key]
 
+    def find_beside(self, doc: TracedDocument, kind: str, name: str) -> TracedDocument | None:
+        """Return the document of a kind and name in the file of another one; None without exactly one."""
+        if self._stream is not None and self._stream.file == doc.file:
+            documents = [item.doc for item in classify_documents(self._stream)]
+        else:
+            documents = self._load_documents(self._find_root(doc.file), doc.file)
+        found = [
+            one
+            for one in documents
+            if isinstance(one.data, dict)
+            and one.data.get("kind") == kind
+            and get_text(get_mapping(one.data, "metadata"), "name") == name
+        ]
+        return found[0] if len(found) == 1 else None
+
     def find_documents(
         self, path: str, kinds: Iterable[str], folders: tuple[str, ...] = ()
     ) -> list[TracedDocument]:

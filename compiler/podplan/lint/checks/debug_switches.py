@@ -15,7 +15,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.lint.analysis.jobs import count_pods_and_gpus, is_mode_enabled
-from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.launches import ContainerLaunch, find_assignment_place, find_launches
 from podplan.lint.analysis.pod_hosts import get_job_name
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import list_program_options
@@ -116,9 +116,8 @@ def _on_line(job: LoweredJob, launch: ContainerLaunch) -> Iterator[EnabledSwitch
     for name in VARIABLES:
         value = invocation.variables.get(name)
         if value is not None and (cost := _cost(name, value)):
-            yield EnabledSwitch(
-                launch.group, launch.group.doc, launch.locate_word(invocation.program_word), name, value, cost
-            )
+            place = find_assignment_place(launch, name)
+            yield EnabledSwitch(launch.group, launch.group.doc, place, name, value, cost)
     for option, doc, path in list_program_options(job, launch):
         if option.last in OPTIONS and option.is_on:
             yield EnabledSwitch(

@@ -16,7 +16,7 @@ from podplan.core.findings import Path, TextPath
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
-from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.jobs import (
     find_written_path,
@@ -26,6 +26,7 @@ from podplan.lint.analysis.jobs import (
     namespace_of,
     spec_of,
 )
+from podplan.lint.analysis.mounted_scripts import find_mounted_key
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
@@ -210,13 +211,13 @@ def find_configuration(
     for placed, path in iter_configuration_files(options):
         for group in job.pods:
             container = find_training_container(group)
-            key = (
-                _find_mounted_key(get_mapping(group.doc.data, "spec"), container[1], path)
+            mounted = (
+                find_mounted_key(get_mapping(group.doc.data, "spec"), container[1], path)
                 if container
                 else None
             )
-            if key is not None:
-                return key, placed
+            if mounted is not None:
+                return (mounted.config_map, mounted.key), placed
     return None
 
 
@@ -231,24 +232,3 @@ def iter_configuration_files(options: list[PlacedOption]) -> Iterator[tuple[Plac
         value = placed.option.value or ""
         if placed.option.last in _CONFIG and value.startswith("/"):
             yield placed, normpath(value)
-
-
-def _find_mounted_key(
-    spec: Mapping[str, Any], container: Mapping[str, Any], path: str
-) -> tuple[str, str] | None:
-    """Return the ConfigMap and its key that are mounted as a file."""
-    for _, mount in get_entries(container, "volumeMounts"):
-        at = normpath(get_text(mount, "mountPath") or "/")
-        volume = next(
-            (one for _, one in get_entries(spec, "volumes") if one.get("name") == mount.get("name")), {}
-        )
-        source = get_mapping(volume, "configMap")
-        inside = get_text(mount, "subPath") if path == at else path.removeprefix(f"{at}/")
-        if not source or not inside or (path != at and not path.startswith(f"{at}/")):
-            continue
-        if path != at and "subPath" in mount:
-            continue
-        keys = {get_text(item, "path"): get_text(item, "key") for _, item in get_entries(source, "items")}
-        key = keys.get(inside, "") if keys else inside
-        return (get_text(source, "name"), key) if key else None
-    return None

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import Any
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
-from podplan.lint.analysis.script_options import PlacedOption, list_program_options
+from podplan.lint.analysis.script_options import PlacedOption, ScriptOption, list_program_options
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
 
@@ -31,11 +31,14 @@ _OF_SERVER = compile_lazily(
     r"(?:^|[._])(?:rollout|vllm|sglang|infer(?:ence)?|generat(?:e|ion|or)|serv(?:e|er|ing))[._]"
 )
 _PIPELINE = frozenset(_PIPELINE_TEXT.split())
+STOPS = "the script stops while it parses its arguments"
+# An option of a trainer whose rules are known: the Trainer of transformers, and Megatron.
+OWN_RULES = frozenset(("per_device_train_batch_size", "output_dir", "train_iters", "train_samples"))
 
 
 @check()
 def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """Two options of which a trainer takes one. Values: ``one``, ``other``."""
+    """Two options of which a trainer takes one. Values: ``one``, ``other``, ``effect``."""
     for launch in find_launches(target.job):
         if launch.invocation.is_conditional:
             continue
@@ -45,10 +48,19 @@ def exclusive_options(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         for one, other in _PAIRS:
             if one in given and other in given:
                 first, second = given[one], given[other]
-                values = {"one": first.option.name, "other": second.option.name}
+                values = {"one": first.option.name, "other": second.option.name, "effect": STOPS}
                 related = [(first.doc, first.path, "the other option")]
                 yield Violation(second.path, values, related, doc=second.doc, group=launch.group)
-        yield from _iter_zero_in_pipeline(list(list_program_options(target.job, launch)), launch)
+        options = list(list_program_options(target.job, launch))
+        yield from _iter_zero_in_pipeline(options, launch)
+        if {placed.option.key for placed in options} & OWN_RULES:
+            from podplan.lint.checks.trainer_options import iter_contradictions
+
+            for first, second, effect in iter_contradictions(options, launch.invocation.arguments):
+                one, other = (_name(placed.option) for placed in (first, second))
+                values = {"one": one, "other": other, "effect": effect}
+                related = [(first.doc, first.path, "the other option")] if first is not second else []
+                yield Violation(second.path, values, related, doc=second.doc, group=launch.group)
 
 
 def _iter_zero_in_pipeline(options: list[PlacedOption], launch: ContainerLaunch) -> Iterator[Violation]:
@@ -58,7 +70,8 @@ def _iter_zero_in_pipeline(options: list[PlacedOption], launch: ContainerLaunch)
         assert pipeline is not None
         one, other = (f"{placed.option.name}={placed.option.value}" for placed in (pipeline, stage))
         related = [(pipeline.doc, pipeline.path, "the stages of the pipeline")]
-        yield Violation(stage.path, {"one": one, "other": other}, related, doc=stage.doc, group=launch.group)
+        values = {"one": one, "other": other, "effect": STOPS}
+        yield Violation(stage.path, values, related, doc=stage.doc, group=launch.group)
 
 
 def find_pipeline_stages(options: list[PlacedOption]) -> PlacedOption | None:
@@ -67,6 +80,10 @@ def find_pipeline_stages(options: list[PlacedOption]) -> PlacedOption | None:
         return None
     several = (one for one in options if one.option.last in _PIPELINE and (one.option.number or 1) > 1)
     return next((one for one in several if not _OF_SERVER.search(one.option.key)), None)
+
+
+def _name(option: ScriptOption) -> str:
+    return option.name if option.value is None else f"{option.name} {option.value}"
 
 
 def _is_on(placed: PlacedOption) -> bool:

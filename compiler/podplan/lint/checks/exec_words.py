@@ -323,8 +323,10 @@ def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[V
             len(remaining_words) == 1 and _is_script_name(remaining_words[0], script)
         ):
             continue
-        if is_of_controller(target, line.paths[shell.script_index]):
-            continue  # the use of the words after it is not known
+        if is_of_controller(target, line.paths[shell.script_index]) or _is_mounted(
+            target, line.paths[shell.script_index]
+        ):
+            continue  # the use of the words after it is not known, or they are arguments of a file
         hit = executed_line.build_violation(
             shell.rest_index,
             shell=shell.get_program_name(line),
@@ -337,6 +339,12 @@ def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[V
             else (target.doc, (*target.base_path, *at))
         )
         yield hit._replace(related=[(*place, "the script ends with this word")])
+
+
+def _is_mounted(subject: Target, path: Path) -> bool:
+    """Whether a script is a file of a ConfigMap (``analysis.mounted_scripts``)."""
+    source = trace_to_source(subject.doc, (*subject.base_path, *path))[-1].doc
+    return isinstance(source.data, dict) and source.data.get("kind") == "ConfigMap"
 
 
 def is_of_controller(subject: Target, path: Path) -> bool:

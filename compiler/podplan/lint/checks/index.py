@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CHECK_MODULES: dict[str, str] = {
-    "accelerate-config-differs": "accelerate_config",
+    "accelerate-configuration": "accelerate_config",
     "affinity-to-one-node": "pod_selection",
     "always-pulled": "images",
     "ambiguous-unit": "suspicious_values",

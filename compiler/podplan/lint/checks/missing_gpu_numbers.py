@@ -47,6 +47,7 @@ def missing_gpu_number(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
             if missing and name not in seen:
                 seen.add(name)
                 has = f"GPU 0 to {amount.number - 1}" if amount.number > 1 else "GPU 0 only"
+                has = "each of them once" if missing.endswith("twice") else has
                 values = {
                     "name": name,
                     "number": missing,
@@ -90,4 +91,7 @@ def _find_missing(value: str, number: int) -> str:
     """Return the first entry of a list that is no device of the container; "" for none."""
     entries = [word.strip() for word in value.split(",")]
     numbers = (word for word in entries if word.isdecimal() and len(word) <= _MAX_DIGITS)
-    return next((word for word in numbers if int(word) >= number), "")
+    missing = next((word for word in numbers if int(word) >= number), "")
+    # Of a list with the same number twice, CUDA makes no device visible.
+    twice = next((word for at, word in enumerate(entries) if word.isdecimal() and word in entries[:at]), "")
+    return missing or (f"{twice} twice" if twice else "")

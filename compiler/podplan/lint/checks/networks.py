@@ -22,6 +22,7 @@ from podplan.lint.analysis.jobs import (
 )
 from podplan.lint.analysis.resources import count_accelerators, list_containers, list_resources
 from podplan.lint.analysis.resources import find_resource_path as place_of
+from podplan.lint.analysis.stated_variables import list_stated_variables
 from podplan.lint.analysis.words import iter_option_values, iter_word_option_values
 from podplan.lint.checks.registration import check
 from podplan.lint.namespaces import find_labels
@@ -33,6 +34,7 @@ EFA = "vpc.amazonaws.com/efa"
 EPHEMERAL_PORTS = range(32768, 61000)
 ISTIO_INJECT_KEY = "sidecar.istio.io/inject"
 NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
+_INTERFACE_VARIABLES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 NODE_INTERFACE = compile_lazily(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
 _PORT_OPTION_TEXT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
 PORT_OPTION = compile_lazily(rf"{_PORT_OPTION_TEXT}(?:=(.*))?")
@@ -302,14 +304,12 @@ def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterato
 def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL_IB_DISABLE in a container with an RDMA device. Values: ``resource``."""
     device = find_rdma_device(target.data)
-    for number, variable in get_entries(target.data, "env"):
-        if (
-            device is not None
-            and get_text(variable, "name") == "NCCL_IB_DISABLE"
-            and variable.get("value") == "1"
-        ):
+    for _, value, path, _ in (
+        list_stated_variables(target.data, ("NCCL_IB_DISABLE",)) if device is not None else ()
+    ):
+        if value == "1" and device is not None:
             related = [(target.doc, (*target.base_path, *device[1]), "the device")]
-            yield Violation(("env", number, "value"), {"resource": device[0]}, related=related)
+            yield Violation(path, {"resource": device[0]}, related=related)
 
 
 @check()
@@ -323,13 +323,10 @@ def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
         return
     if NETWORKS_ANNOTATION in get_mapping(get_mapping(data, "metadata"), "annotations"):
         return
-    for number, variable in get_entries(target.data, "env"):
-        name, value = get_text(variable, "name"), get_text(variable, "value")
-        if name not in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
-            continue
+    for name, value, path, _ in list_stated_variables(target.data, _INTERFACE_VARIABLES):
         names = [one.strip() for one in value.removeprefix("=").split(",")]
         if names and all(NODE_INTERFACE.fullmatch(one) for one in names):
-            yield Violation(("env", number, "value"), {"name": name, "value": value})
+            yield Violation(path, {"name": name, "value": value})
 
 
 @check()

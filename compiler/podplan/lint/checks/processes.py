@@ -27,6 +27,7 @@ from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import count_pods, find_torchrun_switch, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
+    find_assignment_place,
     find_launches,
     find_option_path,
     find_variable_path,
@@ -324,8 +325,9 @@ def _iter_process_counts(job: LoweredJob) -> Iterator[ProcessCount]:
         requested_gpus, gpus_group = gpus[0], group
         if visible_devices is not None and count_listed_devices(visible_devices) < requested_gpus:
             variable = find_variable_path(launch, "CUDA_VISIBLE_DEVICES")
-            gpus = (count_listed_devices(visible_devices), variable or gpus[1])
-            gpus_group = launch.group if variable is not None else group
+            assigned = variable or find_assignment_place(launch, "CUDA_VISIBLE_DEVICES")
+            gpus = (count_listed_devices(visible_devices), assigned or gpus[1])
+            gpus_group = launch.group if assigned is not None else group
         count = ProcessCount(
             number,
             invocation.launcher,

@@ -28,8 +28,10 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 # Shell expansions without a default value.
 _TORCH_VARIABLE = compile_lazily(
-    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\b"
-    r"|\{(MASTER_ADDR|MASTER_PORT|RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX)\})"
+    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|(?:NODE_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"|SLURM_[A-Z_]+)\b"
+    r"|\{(MASTER_ADDR|MASTER_PORT|(?:NODE_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"|SLURM_[A-Z_]+)\})"
 )
 # A rank that is a variable alone; the image cannot know it, and the container runtime sets HOSTNAME.
 _VARIABLE_ALONE = compile_lazily(r"\$(?:(?!HOSTNAME\b)([A-Z]\w*)|\{(?!HOSTNAME\b)([A-Z]\w*)\})")
@@ -72,6 +74,8 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable of torch on a command line, in a Pod that lacks it. Values: ``name``, ``by``."""
     job = target.job
     for launch in find_launches(job):
+        if launch.invocation.started_by:
+            continue
         script = value_at(launch.container, launch.invocation.path)
         has_other_sources = bool(get_entries(launch.container, "envFrom")) or _SETS_OTHERS.search(str(script))
         is_rank = False

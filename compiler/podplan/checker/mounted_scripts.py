@@ -1,0 +1,59 @@
+"""The scripts of ConfigMaps that the Pods of a job run, as a part of the plan for it."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Path, TracedDocument, trace_to_source
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.kinds.spec import Reference
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.pipeline import JobPlan, ResolvedReference
+from podplan.workspace.loader import Loader
+
+
+def has_config_map_volume(plan: JobPlan) -> bool:
+    """Whether a Pod of a job mounts a ConfigMap; only then its scripts can be in one."""
+    return any(
+        "configMap" in volume
+        for group in plan.replica_groups
+        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    )
+
+
+def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
+    """Return a plan whose Pods run the text of scripts in ConfigMaps of the same file.
+
+    These ConfigMaps become references of the plan.
+    """
+    if plan.cr is None or not has_config_map_volume(plan):
+        return plan
+    from podplan.lint.analysis.mounted_scripts import inline_scripts, list_configuration_volumes
+
+    config_maps: dict[str, TracedDocument | None] = {}
+
+    def find_config_map(name: str) -> TracedDocument | None:
+        if name not in config_maps:
+            config_maps[name] = reader.find_beside(plan.item.doc, "ConfigMap", name)
+        return config_maps[name]
+
+    def add_reference(group: ReplicaGroup, place: Path, name: str, config_map: TracedDocument | None) -> None:
+        if config_map is None or any(one.doc is config_map for one in references):
+            return
+        steps = trace_to_source(group.doc, place)
+        path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
+        namespace = get_text(get_mapping(config_map.data, "metadata"), "namespace")
+        reference = Reference("", "ConfigMap", namespace, name, path)
+        references.append(ResolvedReference(reference, config_map))
+
+    groups, references = [], list(plan.references)
+    for group in plan.replica_groups:
+        if group.doc.data["kind"] != "Pod":
+            groups.append(group)
+            continue
+        inlined, scripts = inline_scripts(group, find_config_map)
+        groups.append(inlined)
+        for script, config_map in scripts:
+            add_reference(group, script.place, script.mounted.config_map, config_map)
+    for group in groups:
+        for volume, name in list_configuration_volumes(group):
+            add_reference(group, volume, name, find_config_map(name))
+    return plan._replace(replica_groups=tuple(groups), references=tuple(references))
