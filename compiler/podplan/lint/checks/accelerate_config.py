@@ -53,7 +53,7 @@ _SECTION = compile_lazily(
 _LOCAL = frozenset(("localhost", "127.0.0.1", "0.0.0.0", "::1"))
 
 
-class Setting(NamedTuple):
+class AccelerateSetting(NamedTuple):
     """A value of the configuration, and the offsets of its line in the text."""
 
     value: str
@@ -73,7 +73,7 @@ class Configuration(NamedTuple):
 
     launch: ContainerLaunch
     command: AccelerateCommand
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, AccelerateSetting]
     sections: tuple[tuple[str, tuple[int, int]], ...]
     doc: TracedDocument
     path: Path
@@ -142,7 +142,7 @@ def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configurati
     if found is None or not found[2] or len(found[2]) > _MOST_TEXT or "{{" in found[2] or "$" in found[2]:
         return None
     settings = {
-        one[1]: Setting((one[2] or one[3] or one[4] or "").strip(), one.span())
+        one[1]: AccelerateSetting((one[2] or one[3] or one[4] or "").strip(), one.span())
         for one in _LINE.finditer(found[2])
     }
     sections = tuple((one[1], one.span(1)) for one in _SECTION.finditer(found[2]))

@@ -22,7 +22,7 @@ _TAKEN_AWAY = compile_lazily(
 )
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LONGEST = 300
-MANY_RETRIES = 6  # of backoffLimit, of which many jobs have some that they do not need
+MANY_RETRIES = 7  # of backoffLimit, which is 6 by default in a Job
 
 
 @check()
