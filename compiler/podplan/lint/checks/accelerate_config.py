@@ -94,17 +94,21 @@ def accelerate_configuration(target: Target, _: Mapping[str, Any]) -> Iterator[V
         if configuration is None or launch.invocation.is_conditional:
             continue
         for name, why, related in _iter_mistakes(job, configuration, pods):
-            span = (
-                configuration.settings[name].span
-                if name in configuration.settings
-                else dict(configuration.sections)[name]
-            )
+            options = configuration.command.command_line.options
+            option = options["config_file"]
+            places = [(launch.group.doc, launch.locate_word(option.word), "reads it"), *related]
+            if name.startswith("--"):  # an option, together with the rest of the configuration
+                word = options[name[2:]].word
+                values = {"setting": f"{name} {options[name[2:]].value}", "why": why}
+                yield Violation(
+                    launch.locate_word(word), values, related, doc=launch.group.doc, group=launch.group
+                )
+                continue
+            span = configuration.settings[name].span
             if hash(span) in seen:
                 continue
             seen.add(hash(span))
-            value = f": {configuration.settings[name].value}" if name in configuration.settings else ""
-            option = configuration.command.command_line.options["config_file"]
-            places = [(launch.group.doc, launch.locate_word(option.word), "reads it"), *related]
+            value = f": {configuration.settings[name].value}"
             group = launch.group if configuration.doc is launch.group.doc else None
             values = {"setting": f"{name}{value}", "why": why}
             yield Violation(
@@ -170,8 +174,8 @@ def _iter_own_contradictions(
     kind = settings.get("distributed_type")
     is_chosen_by_flag = not flags.isdisjoint(("multi_gpu", "use_fsdp", "use_deepspeed", "cpu", "tpu"))
     if kind is not None and not is_chosen_by_flag:
-        place = [(configuration.doc, configuration.locate(kind.span), "the type")]
-        for section, needed in configuration.sections:
+        for section, _ in configuration.sections:
+            needed = _SECTIONS[section]
             if kind.value.upper() in ("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM") and kind.value.upper() != needed:
                 sections = {name for name, _ in configuration.sections}
                 if kind.value.upper() not in {_SECTIONS[name] for name in sections}:
@@ -225,6 +229,14 @@ def _iter_counts(
                 f"it counts all machines, which have {format_count(total, 'GPU')}",
                 [*place, *list_replica_places(job)],
             )
+    if "num_processes" in options and "num_machines" not in options and gpus and machines is not None:
+        given = command.processes
+        if given is not None and given > 1 and given != total:
+            related = [
+                (configuration.doc, configuration.locate(machines.span), "the machines"),
+                *place,
+            ]
+            yield "--num_processes", f"it counts all machines, which have {format_count(total, 'GPU')}", related
     listed = settings.get("gpu_ids")
     if listed is not None and "gpu_ids" not in options and gpus and listed.value.lower() not in ("all", "null", ""):
         number = len([one for one in listed.value.split(",") if one.strip()])
@@ -239,5 +251,7 @@ def _iter_counts(
         if group.replicas > 1:
             yield "machine_rank", f"all {pods} machines have this rank", list_replica_places(job)
     host = settings.get("main_process_ip")
+    if host is None and machines is not None and "main_process_ip" not in options and is_static:
+        yield "num_machines", "no main_process_ip is given, so that each machine takes 127.0.0.1", []
     if host is not None and "main_process_ip" not in options and host.value.lower() in _LOCAL:
         yield "main_process_ip", "each machine means itself by it", list_replica_places(job)

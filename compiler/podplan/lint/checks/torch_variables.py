@@ -75,6 +75,8 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             matches = () if word.is_known else _TORCH_VARIABLE.finditer(word.text)
             names = (match[1] or match[2] for match in matches)
             name = next((one for one in names if one not in launch.invocation.variables), None)
+            if name == "LOCAL_RANK" and word in launch.invocation.arguments:
+                continue  # reported by local-rank-argument
             if name is not None:
                 values = {"name": name, "by": launch.invocation.launcher}
                 path = below(launch.path, word.place)

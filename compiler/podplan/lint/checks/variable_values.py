@@ -47,7 +47,7 @@ _ALLOCATOR_OPTION = (
 )
 _ALLOCATOR = ValueForm(
     rf"{_ALLOCATOR_OPTION}(?:,{_ALLOCATOR_OPTION})*",
-    "option:value pairs that torch knows, separated by commas",
+    "option:value pairs, separated by commas",
     "torch stops when it uses a GPU for the first time",
 )
 # Above 1 for the unified memory of GPU and host, as in AlphaFold (4.0); ten times the memory is a mistake.
