@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from podplan.checker.affected_findings import depends_on_any
+from podplan.checker.mounted_scripts import inline_plan_scripts
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import is_about_placeholder
-from podplan.checker.mounted_scripts import inline_plan_scripts
 from podplan.checker.rebuild import build_lowered_job, build_object_job
 from podplan.checker.run_state import CheckRun, count_objects
 from podplan.core.builtin_rules import (

@@ -47,16 +47,18 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
             steps = trace_to_source(group.doc, script.place)
             path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
             metadata = get_mapping(config_map.data, "metadata")
-            reference = Reference("", "ConfigMap", get_text(metadata, "namespace"), script.mounted.config_map, path)
+            reference = Reference(
+                "", "ConfigMap", get_text(metadata, "namespace"), script.mounted.config_map, path
+            )
             references.append(ResolvedReference(reference, config_map))
-    for group in groups:
-        for volume, name in list_configuration_volumes(group):
-            config_map = find_config_map(name)
-            if config_map is None or any(one.doc is config_map for one in references):
+    for pod in groups:
+        for volume, name in list_configuration_volumes(pod):
+            configuration = find_config_map(name)
+            if configuration is None or any(one.doc is configuration for one in references):
                 continue
-            steps = trace_to_source(group.doc, volume)
+            steps = trace_to_source(pod.doc, volume)
             path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
-            metadata = get_mapping(config_map.data, "metadata")
+            metadata = get_mapping(configuration.data, "metadata")
             reference = Reference("", "ConfigMap", get_text(metadata, "namespace"), name, path)
-            references.append(ResolvedReference(reference, config_map))
+            references.append(ResolvedReference(reference, configuration))
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))

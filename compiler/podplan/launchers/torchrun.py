@@ -99,10 +99,10 @@ def parse_torchrun(
     if is_module and values.get_flag("no_python"):
         values.add_error("module", "--module and --no_python exclude each other")
     script = command_line.script
-    if values.get_flag("no_python") and script is not None and script.is_known:
-        if script.text.endswith(".py") and "/" not in script.text:
-            message = f'--no_python runs "{script.text}" as a program, and it is not in PATH'
-            values.add_error("no_python", message)
+    is_bare_file = script is not None and script.is_known and "/" not in script.text
+    if script is not None and is_bare_file and script.text.endswith(".py") and values.get_flag("no_python"):
+        message = f'--no_python runs "{script.text}" as a program, and it is not in PATH'
+        values.add_error("no_python", message)
     backend, endpoint = values.get_text("rdzv_backend", "static"), values.get_text("rdzv_endpoint", "")
     address, port = values.get_text("master_addr", "127.0.0.1"), values.get_number("master_port", 29500)
     if standalone:
@@ -115,7 +115,7 @@ def parse_torchrun(
             if _HOST_WITH_PORT.match(address):
                 values.add_error(
                     "master_addr",
-                    f'--master_addr "{address}" is no host, because it has a port; write that in --master_port',
+                    f'--master_addr "{address}" is no host, because it has a port; use --master_port',
                 )
         else:
             endpoint = None

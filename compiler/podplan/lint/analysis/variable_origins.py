@@ -58,5 +58,9 @@ def _find_assignment(string: str, name: str, before: int) -> Any:
 
 def _find_entry(container: Any, name: str) -> Path | None:
     entries = get_entries(container, "env") if isinstance(container, Mapping) else ()
-    places = [(at, "valueFrom" if "valueFrom" in one else "value") for at, one in entries if get_text(one, "name") == name]
+    places = [
+        (at, "valueFrom" if "valueFrom" in one else "value")
+        for at, one in entries
+        if get_text(one, "name") == name
+    ]
     return places[-1] if places else None

@@ -1,4 +1,4 @@
-"""The configuration file of accelerate launch, where it is a ConfigMap of the same file or written by a script.
+"""The configuration file of accelerate, where it is a ConfigMap of the same file or a script writes it.
 
 Sources: docs/evidence/accelerate.md,
 https://github.com/huggingface/accelerate/blob/v1.10.0/src/accelerate/commands/config/config_args.py,
@@ -26,7 +26,8 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _LINE = compile_lazily(
-    r"(?m)^[ \t]*[\"']?(\w+)[\"']?[ \t]*:[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s#\"',{\[][^#\n,]*?))[ \t]*,?[ \t]*(?:#.*)?$"
+    r"(?m)^[ \t]*[\"']?(\w+)[\"']?[ \t]*:[ \t]*"
+    r"(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s#\"',{\[][^#\n,]*?))[ \t]*,?[ \t]*(?:#.*)?$"
 )
 _MOST_TEXT = 20_000
 _CHOICES = {
@@ -45,7 +46,9 @@ _CHOICES = {
     "zero_stage": "0 1 2 3",
 }
 _SECTIONS = {"fsdp_config": "FSDP", "deepspeed_config": "DEEPSPEED", "megatron_lm_config": "MEGATRON_LM"}
-_SECTION = compile_lazily(r"(?m)^[\"']?(fsdp_config|deepspeed_config|megatron_lm_config)[\"']?[ \t]*:[ \t]*\n[ \t]+\S")
+_SECTION = compile_lazily(
+    r"(?m)^[\"']?(fsdp_config|deepspeed_config|megatron_lm_config)[\"']?[ \t]*:[ \t]*\n[ \t]+\S"
+)
 _LOCAL = frozenset(("localhost", "127.0.0.1", "0.0.0.0", "::1"))
 
 
@@ -111,9 +114,7 @@ def accelerate_configuration(target: Target, _: Mapping[str, Any]) -> Iterator[V
             value = f": {configuration.settings[name].value}"
             group = launch.group if configuration.doc is launch.group.doc else None
             values = {"setting": f"{name}{value}", "why": why}
-            yield Violation(
-                configuration.locate(span), values, places, doc=configuration.doc, group=group
-            )
+            yield Violation(configuration.locate(span), values, places, doc=configuration.doc, group=group)
 
 
 def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configuration | None:
@@ -131,7 +132,10 @@ def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configurati
     if mounted is not None:
         for reference in job.references.values():
             data = reference.doc.data
-            if data.get("kind") == "ConfigMap" and get_mapping(data, "metadata").get("name") == mounted.config_map:
+            if (
+                data.get("kind") == "ConfigMap"
+                and get_mapping(data, "metadata").get("name") == mounted.config_map
+            ):
                 text = get_text(get_mapping(data, "data"), mounted.key)
                 found = reference.doc, ("data", mounted.key), text, 0
     else:
@@ -159,7 +163,11 @@ def _iter_mistakes(
         if setting is None or name in options:
             continue
         known = choices.split()
-        if setting.value.upper() not in (one.upper() for one in known) and setting.value not in ("null", "~", ""):
+        if setting.value.upper() not in (one.upper() for one in known) and setting.value not in (
+            "null",
+            "~",
+            "",
+        ):
             if name == "mixed_precision" and setting.value.lower() == "false":
                 continue  # no, as YAML reads it
             yield name, f"accelerate knows {', '.join(known)}", []
@@ -176,19 +184,32 @@ def _iter_own_contradictions(
     if kind is not None and not is_chosen_by_flag:
         for section, _ in configuration.sections:
             needed = _SECTIONS[section]
-            if kind.value.upper() in ("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM") and kind.value.upper() != needed:
+            if (
+                kind.value.upper() in ("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM")
+                and kind.value.upper() != needed
+            ):
                 sections = {name for name, _ in configuration.sections}
                 if kind.value.upper() not in {_SECTIONS[name] for name in sections}:
-                    yield "distributed_type", f"accelerate reads {section} only with {needed}", [
-                        (configuration.doc, configuration.locate(dict(configuration.sections)[section]), "not read")
-                    ]
+                    yield (
+                        "distributed_type",
+                        f"accelerate reads {section} only with {needed}",
+                        [
+                            (
+                                configuration.doc,
+                                configuration.locate(dict(configuration.sections)[section]),
+                                "not read",
+                            )
+                        ],
+                    )
                     break
         processes = settings.get("num_processes")
-        if kind.value.upper() in ("NO", "FALSE") and processes is not None and (processes.number or 1) > 1:
-            if configuration.command.processes is None:
-                yield "distributed_type", f"accelerate starts one process, not {processes.value}", [
-                    (configuration.doc, configuration.locate(processes.span), "the number of processes")
-                ]
+        is_single = kind.value.upper() in ("NO", "FALSE") and configuration.command.processes is None
+        if is_single and processes is not None and (processes.number or 1) > 1:
+            yield (
+                "distributed_type",
+                f"accelerate starts one process, not {processes.value}",
+                [(configuration.doc, configuration.locate(processes.span), "the number of processes")],
+            )
     loading, sync = settings.get("fsdp_cpu_ram_efficient_loading"), settings.get("fsdp_sync_module_states")
     if loading is not None and sync is not None and loading.is_on and not sync.is_on:
         place = [(configuration.doc, configuration.locate(loading.span), "needs it")]
@@ -201,7 +222,9 @@ def _iter_counts(
     settings, command, launch = configuration.settings, configuration.command, configuration.launch
     options, group = command.command_line.options, launch.group
     machines = settings.get("num_machines")
-    stated = command.machines if "num_machines" in options else (machines.number if machines is not None else 1)
+    stated = (
+        command.machines if "num_machines" in options else (machines.number if machines is not None else 1)
+    )
     is_alone = stated == 1 and pods > 1
     if machines is not None and "num_machines" not in options and machines.number not in (None, pods):
         yield (
@@ -236,9 +259,18 @@ def _iter_counts(
                 (configuration.doc, configuration.locate(machines.span), "the machines"),
                 *place,
             ]
-            yield "--num_processes", f"it counts all machines, which have {format_count(total, 'GPU')}", related
+            yield (
+                "--num_processes",
+                f"it counts all machines, which have {format_count(total, 'GPU')}",
+                related,
+            )
     listed = settings.get("gpu_ids")
-    if listed is not None and "gpu_ids" not in options and gpus and listed.value.lower() not in ("all", "null", ""):
+    if (
+        listed is not None
+        and "gpu_ids" not in options
+        and gpus
+        and listed.value.lower() not in ("all", "null", "")
+    ):
         number = len([one for one in listed.value.split(",") if one.strip()])
         if number < gpus and (processes is None or (processes.number or 0) > number * pods):
             yield "gpu_ids", f"each machine has {gpus} GPUs, and processes for all of them", place
@@ -247,9 +279,9 @@ def _iter_counts(
     rank = settings.get("machine_rank")
     backend = settings.get("rdzv_backend")
     is_static = (backend is None or backend.value == "static") and "rdzv_backend" not in options
-    if rank is not None and "machine_rank" not in options and rank.number is not None and is_static:
-        if group.replicas > 1:
-            yield "machine_rank", f"all {pods} machines have this rank", list_replica_places(job)
+    is_fixed = rank is not None and rank.number is not None and "machine_rank" not in options
+    if is_fixed and is_static and group.replicas > 1:
+        yield "machine_rank", f"all {pods} machines have this rank", list_replica_places(job)
     host = settings.get("main_process_ip")
     if host is None and machines is not None and "main_process_ip" not in options and is_static:
         yield "num_machines", "no main_process_ip is given, so that each machine takes 127.0.0.1", []

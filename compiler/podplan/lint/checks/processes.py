@@ -27,9 +27,9 @@ from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import count_pods, find_torchrun_switch, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
+    find_assignment_place,
     find_launches,
     find_option_path,
-    find_assignment_place,
     find_variable_path,
     gives_several_gpus,
     is_single_process,

@@ -68,13 +68,18 @@ def _iter_of_transformers(given: Mapping[str, PlacedOption]) -> Iterator[Contrad
     has_no_workers = workers is None or workers.option.value == "0"
     prefetch = given.get("dataloader_prefetch_factor")
     if prefetch is not None and has_no_workers and prefetch.option.number:
-        yield Contradiction(workers or prefetch, prefetch, "prefetching needs loader processes, and transformers stops")
+        yield Contradiction(
+            workers or prefetch, prefetch, "prefetching needs loader processes, and transformers stops"
+        )
     persistent = given.get("dataloader_persistent_workers")
     if persistent is not None and has_no_workers and persistent.option.is_on:
-        yield Contradiction(workers or persistent, persistent, "without loader processes the DataLoader of torch stops")
+        yield Contradiction(
+            workers or persistent, persistent, "without loader processes the DataLoader of torch stops"
+        )
     steps, warmup = given.get("max_steps"), given.get("warmup_steps")
     if _is_above(warmup, steps):
-        assert steps is not None and warmup is not None
+        assert steps is not None
+        assert warmup is not None
         yield Contradiction(steps, warmup, "the training ends before the learning rate has reached its value")
 
 
@@ -87,7 +92,9 @@ def _iter_of_best_model(
     """The best model is found among the checkpoints, so that each one needs an evaluation."""
     how = (evaluation.option.value or "").lower() if evaluation is not None else "no"
     kept = (save.option.value or "").lower() if save is not None else "steps"
-    if evaluation is not None and not evaluation.option.known or save is not None and not save.option.known:
+    if (evaluation is not None and not evaluation.option.known) or (
+        save is not None and not save.option.known
+    ):
         return
     effect = "transformers stops, because each checkpoint needs an evaluation"
     if how != kept and kept != "best":
@@ -101,7 +108,9 @@ def _iter_of_best_model(
     if how == "steps" and every is not None and saved is not None:
         one, other = every.option.number, saved.option.number
         if one and other and other % one:
-            yield Contradiction(saved, every, "transformers stops, because no evaluation belongs to some checkpoints")
+            yield Contradiction(
+                saved, every, "transformers stops, because no evaluation belongs to some checkpoints"
+            )
 
 
 def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[Contradiction]:
@@ -116,17 +125,24 @@ def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[Contradicti
             yield Contradiction(given[one], given[other], _STOPS)
     positions, length = given.get("max_position_embeddings"), given.get("seq_length")
     if _is_above(length, positions):
-        assert positions is not None and length is not None
-        yield Contradiction(length, positions, "Megatron stops, because a sequence has more tokens than positions")
+        assert positions is not None
+        assert length is not None
+        yield Contradiction(
+            length, positions, "Megatron stops, because a sequence has more tokens than positions"
+        )
     lr, minimum = given.get("lr"), given.get("min_lr")
     if lr is not None and minimum is not None and (_number(minimum) or 0) > (_number(lr) or float("inf")):
-        yield Contradiction(lr, minimum, "Megatron stops, because the smallest learning rate is above the largest")
+        yield Contradiction(
+            lr, minimum, "Megatron stops, because the smallest learning rate is above the largest"
+        )
     total = given.get("lr_decay_iters") or given.get("train_iters")
     warmup = given.get("lr_warmup_iters")
     if total is not None and warmup is not None:
         number, end = warmup.option.number, total.option.number
         if number and end and number >= end:
-            yield Contradiction(total, warmup, "Megatron stops, because the learning rate decays before its warm-up ends")
+            yield Contradiction(
+                total, warmup, "Megatron stops, because the learning rate decays before its warm-up ends"
+            )
     gather = given.get("overlap_param_gather")
     if gather is not None and "overlap_grad_reduce" not in given:
         yield Contradiction(gather, gather, "Megatron stops, because it needs --overlap-grad-reduce")

@@ -9,7 +9,7 @@ https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (
 https://docs.jax.dev/en/latest/gpu_memory_allocation.html (a fraction of the memory),
 https://www.openmp.org/spec-html/5.0/openmpse50.html (a positive number, or a list of them),
 https://openucx.readthedocs.io/en/master/faq.html (UCX_NET_DEVICES),
-https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html (capabilities).
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ _ALGORITHM = "(?i:Tree|Ring|Collnet|CollnetDirect|CollnetChain|NVLS|NVLSTree|PAT
 _DISTANCE = ValueForm(
     r"(?i:LOC|NVL|PIX|PXB|P2C|PXN|PHB|NODE|SYS)|[0-5]", "NVL, PIX, PXB, PHB or SYS", "it is ignored"
 )
-_TORCH_NUMBER = ValueForm(
-    r"\s*-?\d+\s*", "a whole number", "torch stops, or reads only the digits in front"
-)
+_TORCH_NUMBER = ValueForm(r"\s*-?\d+\s*", "a whole number", "torch stops, or reads only the digits in front")
 _TORCH_SWITCH = ValueForm(r"(?i:y|yes|1|t|true|n|no|0|f|false)", "1 or 0", "torch stops at its start")
 _NCCL_NUMBER = ValueForm(
     r"\s*-?(?:0x[0-9A-Fa-f]+|\d+)\s*",
@@ -106,7 +104,9 @@ FORMS = {
         "names such as INIT,NET, separated by commas",
         "it is ignored",
     ),
-    "NCCL_IB_TIMEOUT": ValueForm(r"\d|[12]\d|3[01]", "a number up to 31", "NCCL waits without a timeout, or ignores it"),
+    "NCCL_IB_TIMEOUT": ValueForm(
+        r"\d|[12]\d|3[01]", "a number up to 31", "NCCL waits without a timeout, or ignores it"
+    ),
     "NCCL_IB_RETRY_CNT": ValueForm(r"[0-7]", "a number up to 7", "the adapter has 3 bits for it"),
     "NCCL_IB_SL": ValueForm(r"\d|1[0-5]", "a number up to 15", "InfiniBand has 16 service levels"),
     "NCCL_CROSS_NIC": ValueForm(r"[0-2]", "0, 1 or 2", "it is ignored"),
@@ -147,7 +147,9 @@ FORMS = {
         r"[0-3]|(?i:info|warning|error|fatal)", "INFO, WARNING, ERROR or FATAL", "it is ignored"
     ),
     "WANDB_MODE": ValueForm(
-        r"(?i:online|offline|disabled|dryrun|run|shared)?", "online, offline or disabled", "wandb stops at its start"
+        r"(?i:online|offline|disabled|dryrun|run|shared)?",
+        "online, offline or disabled",
+        "wandb stops at its start",
     ),
     "UCX_NET_DEVICES": ValueForm(
         r"(?!(?:.*,)?\s*mlx\d_\d+\s*(?:,|\Z)).*",
@@ -163,14 +165,18 @@ FORMS = {
         r"(?i:true|false)|0|1", "true or false", "JAX takes it as true"
     ),
     "XLA_PYTHON_CLIENT_ALLOCATOR": ValueForm(
-        r"(?i:default|platform|bfc|cuda_async)", "default, platform, bfc or cuda_async", "JAX stops at its start"
+        r"(?i:default|platform|bfc|cuda_async)",
+        "default, platform, bfc or cuda_async",
+        "JAX stops at its start",
     ),
     "NVIDIA_DRIVER_CAPABILITIES": ValueForm(
         r"(?!\s*(?:utility|video|display)(?:\s*,\s*(?:utility|video|display))*\s*\Z).*",
         "compute,utility or all for programs that use CUDA",
         "the container has no libcuda",
     ),
-    "PYTHONPATH": ValueForm(r"[^;]*", "folders separated by colons", "Python looks for one folder of that name"),
+    "PYTHONPATH": ValueForm(
+        r"[^;]*", "folders separated by colons", "Python looks for one folder of that name"
+    ),
     **dict.fromkeys(_NCCL_NUMBERS.split(), _NCCL_NUMBER),
 }
 _NAMES = frozenset((*FORMS, "CUDA_DEVICE_MAX_CONNECTIONS"))
@@ -186,7 +192,8 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable with an invalid value. Values: ``name``, ``value``, ``expected``, ``effect``."""
     job = target.job
     is_alone = sum(group.replicas for group in job.pods) < 2 or has_isolated_replicas(job)
-    for name, value, path, _ in list_stated_variables(target.data, _NAMES):
+    for stated in list_stated_variables(target.data, _NAMES):
+        name, value, path = stated.name, stated.value, stated.path
         if not value or "$(" in value or len(value) > _LONGEST:
             continue
         form = FORMS.get(name)
