@@ -52,7 +52,7 @@ _SECTION = compile_lazily(
 _LOCAL = frozenset(("localhost", "127.0.0.1", "0.0.0.0", "::1"))
 
 
-class Setting(NamedTuple):
+class ConfigurationSetting(NamedTuple):
     """A value of the configuration, and the offsets of its line in the text."""
 
     value: str
@@ -67,12 +67,12 @@ class Setting(NamedTuple):
         return self.value.lower() in ("true", "yes", "1", "on")
 
 
-class Configuration(NamedTuple):
+class AccelerateConfiguration(NamedTuple):
     """The configuration that a launch reads: its settings, and where its text is."""
 
     launch: ContainerLaunch
     command: AccelerateCommand
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, ConfigurationSetting]
     sections: tuple[tuple[str, tuple[int, int]], ...]
     doc: TracedDocument
     path: Path
@@ -117,7 +117,7 @@ def accelerate_configuration(target: Target, _: Mapping[str, Any]) -> Iterator[V
             yield Violation(configuration.locate(span), values, places, doc=configuration.doc, group=group)
 
 
-def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configuration | None:
+def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> AccelerateConfiguration | None:
     command = launch.invocation.parsed
     if (
         not isinstance(command, AccelerateCommand)
@@ -145,15 +145,15 @@ def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configurati
     if found is None or not found[2] or len(found[2]) > _MOST_TEXT or "{{" in found[2] or "$" in found[2]:
         return None
     settings = {
-        one[1]: Setting((one[2] or one[3] or one[4] or "").strip(), one.span())
+        one[1]: ConfigurationSetting((one[2] or one[3] or one[4] or "").strip(), one.span())
         for one in _LINE.finditer(found[2])
     }
     sections = tuple((one[1], one.span(1)) for one in _SECTION.finditer(found[2]))
-    return Configuration(launch, command, settings, sections, found[0], found[1], found[3])
+    return AccelerateConfiguration(launch, command, settings, sections, found[0], found[1], found[3])
 
 
 def _iter_mistakes(
-    job: LoweredJob, configuration: Configuration, pods: int
+    job: LoweredJob, configuration: AccelerateConfiguration, pods: int
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     """Yield the names of wrong settings, the reason, and related places."""
     settings, command = configuration.settings, configuration.command
@@ -176,7 +176,7 @@ def _iter_mistakes(
 
 
 def _iter_own_contradictions(
-    configuration: Configuration,
+    configuration: AccelerateConfiguration,
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     settings, flags = configuration.settings, configuration.command.flags
     kind = settings.get("distributed_type")
@@ -217,7 +217,7 @@ def _iter_own_contradictions(
 
 
 def _iter_counts(
-    job: LoweredJob, configuration: Configuration, pods: int
+    job: LoweredJob, configuration: AccelerateConfiguration, pods: int
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     settings, command, launch = configuration.settings, configuration.command, configuration.launch
     options, group = command.command_line.options, launch.group
