@@ -41,7 +41,7 @@ def iter_contradictions(
     own = [one for one in options if one.option.word in arguments and one.option.name.startswith("--")]
     yield from _iter_repeated(own)
     given = {one.option.key: one for one in own}
-    if "output_dir" in given and "per_device_train_batch_size" in given:
+    if "per_device_train_batch_size" in given:
         yield from _iter_of_transformers(given)
     if "micro_batch_size" in given and ("train_iters" in given or "train_samples" in given):
         yield from _iter_of_megatron(given)
