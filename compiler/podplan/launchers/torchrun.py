@@ -98,11 +98,6 @@ def parse_torchrun(
     values.validate_streams()
     if is_module and values.get_flag("no_python"):
         values.add_error("module", "--module and --no_python exclude each other")
-    script = command_line.script
-    is_bare_file = script is not None and script.is_known and "/" not in script.text
-    if script is not None and is_bare_file and script.text.endswith(".py") and values.get_flag("no_python"):
-        message = f'--no_python runs "{script.text}" as a program, and it is not in PATH'
-        values.add_error("no_python", message)
     backend, endpoint = values.get_text("rdzv_backend", "static"), values.get_text("rdzv_endpoint", "")
     address, port = values.get_text("master_addr", "127.0.0.1"), values.get_number("master_port", 29500)
     if standalone:
