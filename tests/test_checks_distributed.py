@@ -145,7 +145,9 @@ def test_nodes_and_pods(job: Data, expected: list[str]) -> None:
 
 
 def test_the_image_may_start_a_node() -> None:
-    job = generic({"one": 1, "two": 3}, f"torchrun --nnodes=4 {JOIN} a.py".replace("$MASTER_ADDR:$MASTER_PORT", "one:1"))
+    job = generic(
+        {"one": 1, "two": 3}, "torchrun --nnodes=4 --rdzv_backend=c10d --rdzv_endpoint=head:29400 a.py"
+    )
     assert said(job) == []
     job["spec"]["replicaSpecs"][1]["template"]["spec"]["containers"][0].pop("command")
     job["spec"]["replicaSpecs"][1]["template"]["spec"]["containers"][0].pop("args", None)

@@ -68,6 +68,11 @@ _HOST_PATTERN = compile_lazily(r"[\w.:-]+\Z")
 _PORT_PATTERN = compile_lazily(r"[0-9]{1,5}\Z")
 _STREAMS_PATTERN = compile_lazily(r"(?:\d:[0-3],)*\d:[0-3]\Z|[0-3]\Z")
 _DEFAULT_PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
+# The keys of --rdzv_conf that the backends of torch read as integers (dynamic_rendezvous.py, api.py).
+_RENDEZVOUS_NUMBERS = frozenset(
+    ("join_timeout", "last_call_timeout", "close_timeout", "read_timeout", "timeout", "keep_alive_interval")
+)
+_HOST_WITH_PORT = compile_lazily(r"[A-Za-z0-9][\w.-]*:\d{1,5}\Z")
 PROCESS_KEYWORDS = ("auto", "gpu", "cpu", "xpu")
 # The backends that torch registers (torch/distributed/elastic/rendezvous/registry.py); an image may add
 # others.
@@ -102,6 +107,11 @@ def parse_torchrun(
             backend, endpoint = "c10d", "localhost:0"
         elif address is not None and port is not None:
             endpoint = f"{address}:{port}"
+            if _HOST_WITH_PORT.match(address):
+                values.add_error(
+                    "master_addr",
+                    f'--master_addr "{address}" is no host, because it has a port; use --master_port',
+                )
         else:
             endpoint = None
     host, port_number = values.parse_endpoint(endpoint, backend)
@@ -232,6 +242,9 @@ class _OptionValues:
             if not text:
                 self.add_error("rdzv_conf", f'--rdzv_conf has no value for "{key}"')
                 return rdzv_conf
+            if key in _RENDEZVOUS_NUMBERS and parse_integer(text) is None:
+                message = f'{key} of --rdzv_conf must be a whole number of seconds, not "{text}"'
+                self.add_error("rdzv_conf", message)
             rdzv_conf[key] = text
         return rdzv_conf
 

@@ -12,7 +12,6 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
 from podplan.lint.analysis.features import list_features
 from podplan.lint.analysis.jobs import find_kind_spec
-from podplan.lint.analysis.variable_origins import LABEL, find_variable_origins
 from podplan.lint.policy import Policy, PolicyError, fill_placeholders
 from podplan.lint.policy_scope import (
     CR_LEVELS,
@@ -272,6 +271,8 @@ def _list_related_places(
     """The places that a check names, and those where the variables in the word that it reports are set."""
     places = [(DocumentPath(where, at), label) for where, at, label in islice(violation.related, MAX_RELATED)]
     if "command" in path or "args" in path:
+        from podplan.lint.analysis.variable_origins import LABEL, find_variable_origins
+
         named = {(id(place.doc), tuple(place.path)) for place, _ in places}
         for name, at in find_variable_origins(doc.data, path):
             if (id(doc), tuple(at)) not in named or isinstance(at, TextPath):

@@ -1,7 +1,7 @@
-"""Shell scripts that a container runs from a mounted ConfigMap, read as a part of its command.
+"""Shell scripts that a container runs from a mounted ConfigMap, read as if they stood in its command.
 
-``bash /scripts/run.sh`` does the same as ``bash -c TEXT /scripts/run.sh``, so rules about commands check a
-Pod with the text in its command. The text has the key of the ConfigMap as its origin.
+``bash /scripts/run.sh`` does the same as ``bash -c TEXT /scripts/run.sh``, so a Pod with the text in its
+command is checked by all rules about commands. The text has the key of the ConfigMap as its origin.
 
 Source: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/sh.html
 """
@@ -39,8 +39,8 @@ class MountedKey(NamedTuple):
 class MountedScript(NamedTuple):
     """A script in the words of a container, to be replaced by its text.
 
-    ``place`` is the word with its path; ``is_whole`` if that is the string of a shell, ``is_program`` if no
-    shell executes it.
+    ``place`` is the word with its path; ``is_whole`` if that is the string of a shell, ``is_program`` if it
+    is executed without a shell.
     """
 
     place: Path
@@ -80,7 +80,7 @@ def find_mounted_scripts(pod: Any) -> Iterator[MountedScript]:
         return
     for field in ("initContainers", "containers"):
         for number, container in get_entries(spec, field):
-            words = [
+            words: list[tuple[str, Path]] = [
                 (text, (key, at))
                 for key in ("command", "args")
                 for at, text in enumerate(_get_list(container, key))
@@ -102,7 +102,7 @@ def _get_list(container: Mapping[str, Any], key: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _find_script_word(words: Sequence[tuple[str, Path]]) -> tuple[str, Path, bool, bool] | None:
+def _find_script_word(words: list[tuple[str, Path]]) -> tuple[str, Path, bool, bool] | None:
     """Return the path of a script among the words of a container, its place, whether it is the string of a
     shell, and whether it is a program."""
     texts = [text for text, _ in words]
@@ -152,14 +152,15 @@ def inline_scripts(
 
 
 def list_configuration_volumes(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
-    """Yield the ConfigMaps that a container with accelerate mounts, in which its configuration may be, with
-    the paths of their names in the Pod."""
+    """Yield the ConfigMaps that a container with accelerate mounts, with the paths of their names in the Pod.
+
+    One of them may contain its configuration.
+    """
     spec = get_mapping(group.doc.data, "spec")
     for _, container in get_entries(spec, "containers"):
         words = [text for key in ("command", "args") for text in _get_list(container, key)]
-        if not any(
-            "accelerate" in text and "config_file" in " ".join(map(str, words)) for text in map(str, words)
-        ):
+        line = " ".join(text for text in words if isinstance(text, str))
+        if "accelerate" not in line or "config_file" not in line.replace("-", "_"):
             continue
         mounted = {get_text(mount, "name") for _, mount in get_entries(container, "volumeMounts")}
         for number, volume in get_entries(spec, "volumes"):
@@ -181,7 +182,7 @@ def _is_expanded(pod: Any, script: MountedScript, text: str) -> bool:
 def _replace_script(
     doc: TracedDocument, script: MountedScript, place: DocumentPath, text: str, shell: str
 ) -> TracedDocument:
-    """Return a Pod with the text of a script in place of its path, or with ``-c TEXT`` before it."""
+    """Return a Pod with the text of a script instead of its path, or as ``-c TEXT`` before it."""
     *list_path, at = script.place
     assert isinstance(at, int)
     base: Path = tuple(list_path)
@@ -193,7 +194,9 @@ def _replace_script(
         new_words = [*words[:at], text, *words[at + 1 :]]
         origins[*base, at] = Origin("copied", (place,))
     else:
-        new_words = [*words[:at], *added, *words[at:]]
+        # The path is $0, which only a script that reads it needs.
+        zeroth = words[at] if "$0" in text or "${0" in text else "bash"
+        new_words = [*words[:at], *added, zeroth, *words[at + 1 :]]
         for number in range(len(added) - 1):
             origins[*base, at + number] = Origin("because", (DocumentPath(doc, script.place),))
         origins[*base, at + len(added) - 1] = Origin("copied", (place,))

@@ -11,8 +11,8 @@ from podplan.kubernetes.accessors import get_entries, get_text, get_texts
 
 # NAME=VALUE at the beginning of a command or after export, env or mpirun's -x, without expansions.
 _ASSIGNMENT = compile_lazily(
-    r"(?:\A|[\n;&|(]|(?<=[ \t]))[ \t]*([A-Z][A-Z0-9_]*)="
-    r"(?:\"([^\"\n$`\\]*)\"|'([^'\n]*)'|([^\s;&|\"'()$`\\<>]*)(?=[\s;&|)]|\Z))"
+    r"(?:\A|[\n;&|(]|(?<=[ \t]))[ \t]*([A-Z][A-Z0-9_]*)=(?:\"([^\"\n$`\\]*)\"|'([^'\n]*)'"
+    r"|([^\s;&|\"'()$`\\<>]*)(?=[\s;&|)]|\Z))"
 )
 LONGEST = 50_000  # characters of a script that is read
 
@@ -23,7 +23,6 @@ class StatedVariable(NamedTuple):
     name: str
     value: str
     path: Path
-    is_in_script: bool = False
 
 
 def list_stated_variables(container: Mapping[str, Any], names: Collection[str]) -> Iterator[StatedVariable]:
@@ -40,4 +39,4 @@ def list_stated_variables(container: Mapping[str, Any], names: Collection[str]) 
                 if found[1] in names:
                     value = next((part for part in found.groups()[1:] if part is not None), "")
                     span = (found.start(1), found.end())
-                    yield StatedVariable(found[1], value, TextPath((field, at), span), True)
+                    yield StatedVariable(found[1], value, TextPath((field, at), span))

@@ -1,4 +1,4 @@
-"""The configuration file of accelerate launch, in a ConfigMap of the same file or written by a script.
+"""The configuration file of accelerate, where it is a ConfigMap of the same file or a script writes it.
 
 Sources: docs/evidence/accelerate.md,
 https://github.com/huggingface/accelerate/blob/v1.10.0/src/accelerate/commands/config/config_args.py,
@@ -30,7 +30,6 @@ _LINE = compile_lazily(
     r"(?:\"([^\"\n]*)\"|'([^'\n]*)'|([^\s#\"',{\[][^#\n,]*?))[ \t]*,?[ \t]*(?:#.*)?$"
 )
 _MOST_TEXT = 20_000
-_TRAINING_TYPES = frozenset(("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM"))
 _CHOICES = {
     "compute_environment": "LOCAL_MACHINE AMAZON_SAGEMAKER",
     "mixed_precision": "no fp16 bf16 fp8",
@@ -53,7 +52,7 @@ _SECTION = compile_lazily(
 _LOCAL = frozenset(("localhost", "127.0.0.1", "0.0.0.0", "::1"))
 
 
-class AccelerateSetting(NamedTuple):
+class ConfigurationSetting(NamedTuple):
     """A value of the configuration, and the offsets of its line in the text."""
 
     value: str
@@ -68,12 +67,12 @@ class AccelerateSetting(NamedTuple):
         return self.value.lower() in ("true", "yes", "1", "on")
 
 
-class Configuration(NamedTuple):
+class AccelerateConfiguration(NamedTuple):
     """The configuration that a launch reads: its settings, and where its text is."""
 
     launch: ContainerLaunch
     command: AccelerateCommand
-    settings: Mapping[str, AccelerateSetting]
+    settings: Mapping[str, ConfigurationSetting]
     sections: tuple[tuple[str, tuple[int, int]], ...]
     doc: TracedDocument
     path: Path
@@ -98,23 +97,27 @@ def accelerate_configuration(target: Target, _: Mapping[str, Any]) -> Iterator[V
         if configuration is None or launch.invocation.is_conditional:
             continue
         for name, why, related in _iter_mistakes(job, configuration, pods):
-            span = (
-                configuration.settings[name].span
-                if name in configuration.settings
-                else dict(configuration.sections)[name]
-            )
+            options = configuration.command.command_line.options
+            option = options["config_file"]
+            places = [(launch.group.doc, launch.locate_word(option.word), "reads it"), *related]
+            if name.startswith("--"):  # an option, together with the rest of the configuration
+                word = options[name[2:]].word
+                values = {"setting": f"{name} {options[name[2:]].value}", "why": why}
+                yield Violation(
+                    launch.locate_word(word), values, related, doc=launch.group.doc, group=launch.group
+                )
+                continue
+            span = configuration.settings[name].span
             if hash(span) in seen:
                 continue
             seen.add(hash(span))
-            value = f": {configuration.settings[name].value}" if name in configuration.settings else ""
-            option = configuration.command.command_line.options["config_file"]
-            places = [(launch.group.doc, launch.locate_word(option.word), "reads it"), *related]
+            value = f": {configuration.settings[name].value}"
             group = launch.group if configuration.doc is launch.group.doc else None
             values = {"setting": f"{name}{value}", "why": why}
             yield Violation(configuration.locate(span), values, places, doc=configuration.doc, group=group)
 
 
-def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configuration | None:
+def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> AccelerateConfiguration | None:
     command = launch.invocation.parsed
     if (
         not isinstance(command, AccelerateCommand)
@@ -142,15 +145,15 @@ def _find_configuration(job: LoweredJob, launch: ContainerLaunch) -> Configurati
     if found is None or not found[2] or len(found[2]) > _MOST_TEXT or "{{" in found[2] or "$" in found[2]:
         return None
     settings = {
-        one[1]: AccelerateSetting((one[2] or one[3] or one[4] or "").strip(), one.span())
+        one[1]: ConfigurationSetting((one[2] or one[3] or one[4] or "").strip(), one.span())
         for one in _LINE.finditer(found[2])
     }
     sections = tuple((one[1], one.span(1)) for one in _SECTION.finditer(found[2]))
-    return Configuration(launch, command, settings, sections, found[0], found[1], found[3])
+    return AccelerateConfiguration(launch, command, settings, sections, found[0], found[1], found[3])
 
 
 def _iter_mistakes(
-    job: LoweredJob, configuration: Configuration, pods: int
+    job: LoweredJob, configuration: AccelerateConfiguration, pods: int
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     """Yield the names of wrong settings, the reason, and related places."""
     settings, command = configuration.settings, configuration.command
@@ -173,24 +176,40 @@ def _iter_mistakes(
 
 
 def _iter_own_contradictions(
-    configuration: Configuration,
+    configuration: AccelerateConfiguration,
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     settings, flags = configuration.settings, configuration.command.flags
     kind = settings.get("distributed_type")
     is_chosen_by_flag = not flags.isdisjoint(("multi_gpu", "use_fsdp", "use_deepspeed", "cpu", "tpu"))
     if kind is not None and not is_chosen_by_flag:
-        chosen, sections = kind.value.upper(), configuration.sections
-        is_read = chosen in {_SECTIONS[section] for section, _ in sections}
-        if chosen in _TRAINING_TYPES and sections and not is_read:
-            section, span = sections[0]
-            why = f"accelerate reads {section} only with {_SECTIONS[section]}"
-            yield "distributed_type", why, [(configuration.doc, configuration.locate(span), "not read")]
+        for section, _ in configuration.sections:
+            needed = _SECTIONS[section]
+            if (
+                kind.value.upper() in ("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM")
+                and kind.value.upper() != needed
+            ):
+                sections = {name for name, _ in configuration.sections}
+                if kind.value.upper() not in {_SECTIONS[name] for name in sections}:
+                    yield (
+                        "distributed_type",
+                        f"accelerate reads {section} only with {needed}",
+                        [
+                            (
+                                configuration.doc,
+                                configuration.locate(dict(configuration.sections)[section]),
+                                "not read",
+                            )
+                        ],
+                    )
+                    break
         processes = settings.get("num_processes")
-        starts_one = chosen in ("NO", "FALSE") and configuration.command.processes is None
-        if starts_one and processes is not None and (processes.number or 1) > 1:
-            why = f"accelerate starts one process, not {processes.value}"
-            place = [(configuration.doc, configuration.locate(processes.span), "the number of processes")]
-            yield "distributed_type", why, place
+        is_single = kind.value.upper() in ("NO", "FALSE") and configuration.command.processes is None
+        if is_single and processes is not None and (processes.number or 1) > 1:
+            yield (
+                "distributed_type",
+                f"accelerate starts one process, not {processes.value}",
+                [(configuration.doc, configuration.locate(processes.span), "the number of processes")],
+            )
     loading, sync = settings.get("fsdp_cpu_ram_efficient_loading"), settings.get("fsdp_sync_module_states")
     if loading is not None and sync is not None and loading.is_on and not sync.is_on:
         place = [(configuration.doc, configuration.locate(loading.span), "needs it")]
@@ -198,7 +217,7 @@ def _iter_own_contradictions(
 
 
 def _iter_counts(
-    job: LoweredJob, configuration: Configuration, pods: int
+    job: LoweredJob, configuration: AccelerateConfiguration, pods: int
 ) -> Iterator[tuple[str, str, list[tuple[TracedDocument, Path, str]]]]:
     settings, command, launch = configuration.settings, configuration.command, configuration.launch
     options, group = command.command_line.options, launch.group
@@ -224,7 +243,7 @@ def _iter_counts(
     processes = settings.get("num_processes")
     total = gpus * (1 if is_alone else pods)
     kind = settings.get("distributed_type")
-    counts = kind is None or kind.value.upper() in _TRAINING_TYPES
+    counts = kind is None or kind.value.upper() in ("FSDP", "DEEPSPEED", "MULTI_GPU", "MEGATRON_LM")
     if processes is not None and "num_processes" not in options and counts and gpus:
         number = processes.number
         if number is not None and number != total and number > 1:
@@ -232,6 +251,18 @@ def _iter_counts(
                 "num_processes",
                 f"it counts all machines, which have {format_count(total, 'GPU')}",
                 [*place, *list_replica_places(job)],
+            )
+    if "num_processes" in options and "num_machines" not in options and gpus and machines is not None:
+        given = command.processes
+        if given is not None and given > 1 and given != total:
+            related = [
+                (configuration.doc, configuration.locate(machines.span), "the machines"),
+                *place,
+            ]
+            yield (
+                "--num_processes",
+                f"it counts all machines, which have {format_count(total, 'GPU')}",
+                related,
             )
     listed = settings.get("gpu_ids")
     if (
@@ -248,9 +279,11 @@ def _iter_counts(
     rank = settings.get("machine_rank")
     backend = settings.get("rdzv_backend")
     is_static = (backend is None or backend.value == "static") and "rdzv_backend" not in options
-    has_rank = rank is not None and rank.number is not None and "machine_rank" not in options
-    if has_rank and is_static and group.replicas > 1:
+    is_fixed = rank is not None and rank.number is not None and "machine_rank" not in options
+    if is_fixed and is_static and group.replicas > 1:
         yield "machine_rank", f"all {pods} machines have this rank", list_replica_places(job)
     host = settings.get("main_process_ip")
+    if host is None and machines is not None and "main_process_ip" not in options and is_static:
+        yield "num_machines", "no main_process_ip is given, so that each machine takes 127.0.0.1", []
     if host is not None and "main_process_ip" not in options and host.value.lower() in _LOCAL:
         yield "main_process_ip", "each machine means itself by it", list_replica_places(job)

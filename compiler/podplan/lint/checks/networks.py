@@ -304,12 +304,10 @@ def ipc_lock_without_root(target: Target, _params: Mapping[str, Any]) -> Iterato
 def nccl_ib_disabled(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """NCCL_IB_DISABLE in a container with an RDMA device. Values: ``resource``."""
     device = find_rdma_device(target.data)
-    for _, value, path, _ in (
-        list_stated_variables(target.data, ("NCCL_IB_DISABLE",)) if device is not None else ()
-    ):
-        if value == "1" and device is not None:
+    for stated in list_stated_variables(target.data, ("NCCL_IB_DISABLE",)):
+        if stated.value == "1" and device is not None:
             related = [(target.doc, (*target.base_path, *device[1]), "the device")]
-            yield Violation(path, {"resource": device[0]}, related=related)
+            yield Violation(stated.path, {"resource": device[0]}, related=related)
 
 
 @check()
@@ -323,7 +321,8 @@ def interface_of_node(target: Target, _params: Mapping[str, Any]) -> Iterator[Vi
         return
     if NETWORKS_ANNOTATION in get_mapping(get_mapping(data, "metadata"), "annotations"):
         return
-    for name, value, path, _ in list_stated_variables(target.data, _INTERFACE_VARIABLES):
+    for stated in list_stated_variables(target.data, _INTERFACE_VARIABLES):
+        name, value, path = stated.name, stated.value, stated.path
         names = [one.strip() for one in value.removeprefix("=").split(",")]
         if names and all(NODE_INTERFACE.fullmatch(one) for one in names):
             yield Violation(path, {"name": name, "value": value})

@@ -359,9 +359,11 @@ def _is_multi_node(launch: ContainerLaunch) -> bool:
     facts = launch.invocation.parsed
     if isinstance(facts, TorchrunCommand):
         return facts.command_line.is_certain and facts.node_range is not None and facts.node_range[1] > 1
-    return (
-        isinstance(facts, AccelerateCommand) and facts.command_line.is_certain and (facts.machines or 1) > 1
-    )
+    if not isinstance(facts, AccelerateCommand) or not facts.command_line.is_certain:
+        return False
+    # With its place among several machines, their number is in the configuration file.
+    is_placed = facts.machine_rank is not None and "main_process_ip" in facts.command_line.options
+    return (facts.machines or (2 if facts.config_file and is_placed else 1)) > 1
 
 
 def _is_standalone(launch: ContainerLaunch) -> bool:

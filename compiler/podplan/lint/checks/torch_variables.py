@@ -28,9 +28,9 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 # Shell expansions without a default value.
 _TORCH_VARIABLE = compile_lazily(
-    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|(?:NODE_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"(?<!\\)\$(?:(MASTER_ADDR|MASTER_PORT|(?:NODE_|LOCAL_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
     r"|SLURM_[A-Z_]+)\b"
-    r"|\{(MASTER_ADDR|MASTER_PORT|(?:NODE_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
+    r"|\{(MASTER_ADDR|MASTER_PORT|(?:NODE_|LOCAL_)?RANK|WORLD_SIZE|PET_[A-Z_]+|JOB_COMPLETION_INDEX"
     r"|SLURM_[A-Z_]+)\})"
 )
 # A rank that is a variable alone; the image cannot know it, and the container runtime sets HOSTNAME.
@@ -87,6 +87,8 @@ def unset_variable(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             is_rank = option is not None and not option[1]
             names = (match[1] or match[2] for match in [*matches, *([rank] if rank is not None else [])])
             name = next((one for one in names if one not in launch.invocation.variables), None)
+            if name == "LOCAL_RANK" and word in launch.invocation.arguments:
+                continue  # reported by local-rank-argument
             if name is not None:
                 values = {"name": name, "by": launch.invocation.launcher}
                 path = below(launch.path, word.place)

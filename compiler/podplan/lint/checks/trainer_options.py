@@ -26,7 +26,7 @@ _SCALAR_TEXT = """
 _SCALARS = frozenset(_SCALAR_TEXT.split())
 
 
-class OptionContradiction(NamedTuple):
+class ContradictoryOptions(NamedTuple):
     """Two options that contradict each other, and the effect; the second one is to be changed."""
 
     first: PlacedOption
@@ -36,18 +36,18 @@ class OptionContradiction(NamedTuple):
 
 def iter_contradictions(
     options: Sequence[PlacedOption], arguments: tuple[Word, ...]
-) -> Iterator[OptionContradiction]:
+) -> Iterator[ContradictoryOptions]:
     """Yield the contradictions among the options of a trainer."""
     own = [one for one in options if one.option.word in arguments and one.option.name.startswith("--")]
     yield from _iter_repeated(own)
     given = {one.option.key: one for one in own}
-    if "output_dir" in given and "per_device_train_batch_size" in given:
+    if "per_device_train_batch_size" in given:
         yield from _iter_of_transformers(given)
     if "micro_batch_size" in given and ("train_iters" in given or "train_samples" in given):
         yield from _iter_of_megatron(given)
 
 
-def _iter_repeated(options: Sequence[PlacedOption]) -> Iterator[OptionContradiction]:
+def _iter_repeated(options: Sequence[PlacedOption]) -> Iterator[ContradictoryOptions]:
     first: dict[str, PlacedOption] = {}
     for placed in options:
         option = placed.option
@@ -55,10 +55,10 @@ def _iter_repeated(options: Sequence[PlacedOption]) -> Iterator[OptionContradict
         if earlier is placed or option.key not in _SCALARS or not (option.known and earlier.option.known):
             continue
         if option.value != earlier.option.value:
-            yield OptionContradiction(earlier, placed, _LAST_COUNTS)
+            yield ContradictoryOptions(earlier, placed, _LAST_COUNTS)
 
 
-def _iter_of_transformers(given: Mapping[str, PlacedOption]) -> Iterator[OptionContradiction]:
+def _iter_of_transformers(given: Mapping[str, PlacedOption]) -> Iterator[ContradictoryOptions]:
     best = given.get("load_best_model_at_end")
     evaluation = given.get("eval_strategy") or given.get("evaluation_strategy")
     save = given.get("save_strategy")
@@ -68,19 +68,19 @@ def _iter_of_transformers(given: Mapping[str, PlacedOption]) -> Iterator[OptionC
     has_no_workers = workers is None or workers.option.value == "0"
     prefetch = given.get("dataloader_prefetch_factor")
     if prefetch is not None and has_no_workers and prefetch.option.number:
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             workers or prefetch, prefetch, "prefetching needs loader processes, and transformers stops"
         )
     persistent = given.get("dataloader_persistent_workers")
     if persistent is not None and has_no_workers and persistent.option.is_on:
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             workers or persistent, persistent, "without loader processes the DataLoader of torch stops"
         )
     steps, warmup = given.get("max_steps"), given.get("warmup_steps")
     if _is_above(warmup, steps):
         assert steps is not None
         assert warmup is not None
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             steps, warmup, "the training ends before the learning rate has reached its value"
         )
 
@@ -90,7 +90,7 @@ def _iter_of_best_model(
     best: PlacedOption,
     evaluation: PlacedOption | None,
     save: PlacedOption | None,
-) -> Iterator[OptionContradiction]:
+) -> Iterator[ContradictoryOptions]:
     """The best model is found among the checkpoints, so that each one needs an evaluation."""
     how = (evaluation.option.value or "").lower() if evaluation is not None else "no"
     kept = (save.option.value or "").lower() if save is not None else "steps"
@@ -102,20 +102,20 @@ def _iter_of_best_model(
     if how != kept and kept != "best":
         changed = evaluation if how == "no" or save is None else save
         if evaluation is not None and save is not None:
-            yield OptionContradiction(save if changed is evaluation else evaluation, changed or best, effect)
+            yield ContradictoryOptions(save if changed is evaluation else evaluation, changed or best, effect)
         else:
-            yield OptionContradiction(best, changed or best, effect)
+            yield ContradictoryOptions(best, changed or best, effect)
         return
     every, saved = given.get("eval_steps"), given.get("save_steps")
     if how == "steps" and every is not None and saved is not None:
         one, other = every.option.number, saved.option.number
         if one and other and other % one:
-            yield OptionContradiction(
+            yield ContradictoryOptions(
                 saved, every, "transformers stops, because no evaluation belongs to some checkpoints"
             )
 
 
-def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[OptionContradiction]:
+def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[ContradictoryOptions]:
     pairs = (
         ("train_iters", "train_samples"),
         ("train_iters", "lr_warmup_samples"),
@@ -124,17 +124,17 @@ def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[OptionContr
     )
     for one, other in pairs:
         if one in given and other in given:
-            yield OptionContradiction(given[one], given[other], _STOPS)
+            yield ContradictoryOptions(given[one], given[other], _STOPS)
     positions, length = given.get("max_position_embeddings"), given.get("seq_length")
     if _is_above(length, positions):
         assert positions is not None
         assert length is not None
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             length, positions, "Megatron stops, because a sequence has more tokens than positions"
         )
     lr, minimum = given.get("lr"), given.get("min_lr")
     if lr is not None and minimum is not None and (_number(minimum) or 0) > (_number(lr) or float("inf")):
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             lr, minimum, "Megatron stops, because the smallest learning rate is above the largest"
         )
     total = given.get("lr_decay_iters") or given.get("train_iters")
@@ -142,15 +142,15 @@ def _iter_of_megatron(given: Mapping[str, PlacedOption]) -> Iterator[OptionContr
     if total is not None and warmup is not None:
         number, end = warmup.option.number, total.option.number
         if number and end and number >= end:
-            yield OptionContradiction(
+            yield ContradictoryOptions(
                 total, warmup, "Megatron stops, because the learning rate decays before its warm-up ends"
             )
     gather = given.get("overlap_param_gather")
     if gather is not None and "overlap_grad_reduce" not in given:
-        yield OptionContradiction(gather, gather, "Megatron stops, because it needs --overlap-grad-reduce")
+        yield ContradictoryOptions(gather, gather, "Megatron stops, because it needs --overlap-grad-reduce")
     recompute, method = given.get("recompute_granularity"), given.get("recompute_method")
     if recompute is not None and method is not None and recompute.option.value == "selective":
-        yield OptionContradiction(
+        yield ContradictoryOptions(
             recompute, method, "Megatron stops, because only full recomputation has a method"
         )
 

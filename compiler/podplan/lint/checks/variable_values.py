@@ -9,7 +9,7 @@ https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py (
 https://docs.jax.dev/en/latest/gpu_memory_allocation.html (a fraction of the memory),
 https://www.openmp.org/spec-html/5.0/openmpse50.html (a positive number, or a list of them),
 https://openucx.readthedocs.io/en/master/faq.html (UCX_NET_DEVICES),
-https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ALLOCATOR_OPTION = (
 )
 _ALLOCATOR = ValueForm(
     rf"{_ALLOCATOR_OPTION}(?:,{_ALLOCATOR_OPTION})*",
-    "option:value pairs that torch knows, separated by commas",
+    "option:value pairs, separated by commas",
     "torch stops when it uses a GPU for the first time",
 )
 # Above 1 for the unified memory of GPU and host, as in AlphaFold (4.0); ten times the memory is a mistake.
@@ -192,7 +192,8 @@ def variable_value(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable with an invalid value. Values: ``name``, ``value``, ``expected``, ``effect``."""
     job = target.job
     is_alone = sum(group.replicas for group in job.pods) < 2 or has_isolated_replicas(job)
-    for name, value, path, _is_in_script in list_stated_variables(target.data, _NAMES):
+    for stated in list_stated_variables(target.data, _NAMES):
+        name, value, path = stated.name, stated.value, stated.path
         if not value or "$(" in value or len(value) > _LONGEST:
             continue
         form = FORMS.get(name)
