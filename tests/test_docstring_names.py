@@ -26,9 +26,18 @@ FOREIGN_NAMES = {
         "python": "value of a field of Invocation",
         "other": "value of a field of Invocation",
     },
+    "launchers/shell_nodes.py": {
+        "then": "reserved word of a shell",
+        "do": "reserved word of a shell",
+        "function": "reserved word of a shell",
+    },
     "lint/checks/lost_progress.py": {
         "last_checkpoint": "variable of the cited script",
         "overwrite_output_dir": "variable of the cited script",
+    },
+    "lint/checks/trainer_options.py": {
+        "__post_init__": "function of the cited module",
+        "validate_args": "function of the cited module",
     },
     "lint/checks/unused_retries.py": {"_invoke_run": "function of the cited module"},
     "profile/flags.py": {"namespace": "field of the metadata", "params.NAME": "key of a flag"},
