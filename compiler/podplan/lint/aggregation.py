@@ -190,7 +190,12 @@ def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> 
         metadata = get_mapping(doc.data, "metadata")  # a Pod that somebody wrote may have no name
         name = get_text(metadata, "name") or get_text(metadata, "generateName")
         name_text = find_name_text(doc) if name else None
-        lowered = LoweredReference(doc.data["kind"], name, group.indexes, tuple(diagnostic.path), name_text)
+        lowered_path = tuple(diagnostic.path)
+        if () in doc.origins:
+            from podplan.lint.analysis.mounted_scripts import find_path_without_scripts
+
+            lowered_path = find_path_without_scripts(doc, lowered_path)
+        lowered = LoweredReference(doc.data["kind"], name, group.indexes, lowered_path, name_text)
     finding = Finding(
         rule=rule.code,
         name=rule.name,

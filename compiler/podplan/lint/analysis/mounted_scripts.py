@@ -213,6 +213,22 @@ def _replace_script(
     )
 
 
+def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
+    """Return a path in a Pod with scripts in its commands as a path in the Pod without them."""
+    whole = doc.origins.get(())
+    original = whole.sources[0].doc if whole is not None and whole.sources else None
+    if original is None or original.name != doc.name:
+        return path
+    depth = next((at + 2 for at, step in enumerate(path) if step in ("command", "args")), len(path) + 1)
+    own = doc.origins.get(tuple(path[:depth]))
+    if own is not None and own.sources[0].doc is not original and isinstance(path[depth - 1], int):
+        # The text of a script, behind -c, which is there because of the word with the path.
+        own = doc.origins.get((*path[: depth - 1], path[depth - 1] - 1))
+    if own is None or own.sources[0].doc is not original:
+        return find_path_without_scripts(original, path)
+    return find_path_without_scripts(original, (*own.sources[0].path, *path[depth:]))
+
+
 def _shift_path(path: Path, base: Path, at: int, shift: int) -> Path:
     """Return the path of a word behind those that were added."""
     depth = len(base)
