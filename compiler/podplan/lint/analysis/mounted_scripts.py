@@ -220,10 +220,10 @@ def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
     if original is None or original.name != doc.name:
         return path
     depth = next((at + 2 for at, step in enumerate(path) if step in ("command", "args")), len(path) + 1)
-    own = doc.origins.get(tuple(path[:depth]))
-    if own is not None and own.sources[0].doc is not original and isinstance(path[depth - 1], int):
+    own, word = doc.origins.get(tuple(path[:depth])), path[depth - 1] if depth <= len(path) else None
+    if own is not None and own.sources[0].doc is not original and isinstance(word, int):
         # The text of a script, behind -c, which is there because of the word with the path.
-        own = doc.origins.get((*path[: depth - 1], path[depth - 1] - 1))
+        own = doc.origins.get((*path[: depth - 1], word - 1))
     if own is None or own.sources[0].doc is not original:
         return find_path_without_scripts(original, path)
     return find_path_without_scripts(original, (*own.sources[0].path, *path[depth:]))
