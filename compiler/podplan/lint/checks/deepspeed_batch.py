@@ -211,7 +211,7 @@ def find_configuration(
         for group in job.pods:
             container = find_training_container(group)
             key = (
-                _find_mounted_key(get_mapping(group.doc.data, "spec"), container[1], path)
+                find_mounted_key(get_mapping(group.doc.data, "spec"), container[1], path)
                 if container
                 else None
             )
@@ -233,7 +233,7 @@ def iter_configuration_files(options: list[PlacedOption]) -> Iterator[tuple[Plac
             yield placed, normpath(value)
 
 
-def _find_mounted_key(
+def find_mounted_key(
     spec: Mapping[str, Any], container: Mapping[str, Any], path: str
 ) -> tuple[str, str] | None:
     """Return the ConfigMap and its key that are mounted as a file."""
