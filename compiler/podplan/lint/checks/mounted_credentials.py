@@ -90,9 +90,7 @@ def credentials_in_config_map(
 ) -> Iterator[tuple[int, Violation]]:
     """A ConfigMap with a credential that a job uses. Values: ``name``, ``key``, ``what``."""
     configs = {
-        (one.namespace, one.names[0]): (number, one.found)
-        for number, one in summaries.items()
-        if one.found
+        (one.namespace, one.names[0]): (number, one.found) for number, one in summaries.items() if one.found
     }
     for number, one in summaries.items():
         used = [name for name in one.names if (one.namespace, name) in configs] if not one.found else []

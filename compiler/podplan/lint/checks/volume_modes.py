@@ -71,10 +71,11 @@ def volume_mode_differs(
         (mode,) = modes
         claim = rebuild_job(offered[0]).groups[0].doc
         place = find_written_path(claim.data, "spec", "volumeMode")
-        reported: set[int] = set()
+        reported: set[tuple[str, Path]] = set()
         for mount in _iter_mounts(rebuild_job(number)):
-            if mount.claim == need.name and _FIELDS[mount.field] != mode and id(mount.group) not in reported:
-                reported.add(id(mount.group))
+            key = (mount.group.replica_type, mount.path)
+            if mount.claim == need.name and _FIELDS[mount.field] != mode and key not in reported:
+                reported.add(key)
                 instead = next(field for field, of in _FIELDS.items() if of == mode)
                 values = {"claim": need.name, "mode": mode, "field": mount.field, "instead": instead}
                 related = [(claim, place, "the volumeMode of the claim")]
