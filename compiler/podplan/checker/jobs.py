@@ -384,7 +384,7 @@ def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[D
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
     """Index an object that is not checked, but that jobs need or that restricts them: a claim, a service
-    account, what a Secret is made of, a server, a PodGroup, a NetworkPolicy, or a namespace with a sync wave."""
+    account, what a Secret is made of, a server, a PodGroup, a NetworkPolicy, or a namespace with a wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(

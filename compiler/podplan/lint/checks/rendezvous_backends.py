@@ -71,7 +71,7 @@ def etcd_endpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 @check(requires=("torchrun", "accelerate"))
 def store_at_etcd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A server of etcd as the endpoint of a backend of torch itself; values ``backend``, ``host``, ``default``."""
+    """A server of etcd as the endpoint of another backend; values ``backend``, ``host``, ``default``."""
     job = target.job
     for launch in find_launches(job):
         facts = launch.torchrun

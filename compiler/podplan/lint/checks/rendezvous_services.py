@@ -1,7 +1,7 @@
 """Services of the repository at which the processes of a job meet: what their connections reach.
 
-Sources: https://kubernetes.io/docs/concepts/services-networking/service/ (a Service with an address of its own
-spreads connections over the Pods that it selects, at its targetPort),
+Sources: https://kubernetes.io/docs/concepts/services-networking/service/ (a Service with an address of its
+own spreads connections over the Pods that it selects, at its targetPort),
 https://docs.pytorch.org/docs/stable/elastic/run.html (with c10d the node of the endpoint opens the store).
 """
 

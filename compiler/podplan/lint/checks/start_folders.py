@@ -20,7 +20,7 @@ from podplan.lint.checks.lost_progress import RESUMES, find_restarts
 from podplan.lint.checks.meeting_points import find_difference
 from podplan.lint.checks.outputs import classify_output
 from podplan.lint.checks.registration import COUNT, check, object_schema
-from podplan.lint.target import LoweredJob, Target, Violation
+from podplan.lint.target import Target, Violation
 
 _LATEST = frozenset(("auto", "latest", "last", "true", "1", "yes", "on", "allow", "must"))
 _OF_NAME = compile_lazily(r"HOSTNAME|POD_NAME|hostname|metadata\.name")
@@ -42,7 +42,7 @@ def folder_of_one_start(target: Target, params: Mapping[str, Any]) -> Iterator[V
             continue
         options = list(list_program_options(job, launch))
         resume = next((one for one in options if _resumes(one)), None)
-        folders = list(_iter_new_folders(job, launch, options)) if resume is not None else []
+        folders = list(_iter_new_folders(launch, options)) if resume is not None else []
         restarts = find_restarts(target, launch.group, params["default"]) if folders else None
         if resume is None or restarts is None:
             continue
@@ -66,7 +66,7 @@ def _resumes(placed: PlacedOption) -> bool:
 
 
 def _iter_new_folders(
-    job: LoweredJob, launch: ContainerLaunch, options: list[PlacedOption]
+    launch: ContainerLaunch, options: list[PlacedOption]
 ) -> Iterator[tuple[PlacedOption, str]]:
     """Yield the options with a folder of another name at each start, and the part that differs."""
     for placed in options:
