@@ -10,7 +10,7 @@ from podplan.core.typing import NamedTuple
 MOST_TEXT = 100_000  # characters of a script that is read
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXITS = frozenset(("exit", "_exit", "quit"))
-_BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.Match, ast.Lambda)
+_BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.Lambda)
 
 
 class PythonCall(NamedTuple):
@@ -100,7 +100,11 @@ def _find_main(tree: ast.Module) -> ast.AST | None:
         for node in bodies
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     }
-    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main")
+    functions = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == "main" and not node.decorator_list
+    )
     return next(functions, None) if ("", "main") in called else None
 
 
