@@ -13,7 +13,7 @@ _EXITS = frozenset(("exit", "_exit", "quit"))
 _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.Lambda)
 
 
-class PythonCall(NamedTuple):
+class ScriptCall(NamedTuple):
     """A call: the name of the function with its module or object, and the offsets of the call in the text.
 
     ``is_certain`` is whether each process that runs the script makes it.
@@ -29,7 +29,7 @@ class PythonCall(NamedTuple):
 class PythonScript(NamedTuple):
     """A script with its calls, and the variables that it assigns once, to a constant."""
 
-    calls: tuple[PythonCall, ...]
+    calls: tuple[ScriptCall, ...]
     constants: dict[str, object]
 
     def find_value(self, node: ast.expr | None) -> object:
@@ -65,7 +65,7 @@ def _find_constants(tree: ast.Module) -> dict[str, object]:
     return {name: value for name, value in constants.items() if counts.get(name) == 1}
 
 
-def _iter_calls(tree: ast.Module, text: str) -> Iterator[PythonCall]:
+def _iter_calls(tree: ast.Module, text: str) -> Iterator[ScriptCall]:
     """Yield the calls in their order; those in a branch, a function or behind an exit are not certain."""
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -76,7 +76,7 @@ def _iter_calls(tree: ast.Module, text: str) -> Iterator[PythonCall]:
         node, is_certain = stack.pop()
         if isinstance(node, ast.Call):
             module, name = _split_name(node.func)
-            yield PythonCall(module, name, node, _locate(node, starts, text), is_certain)
+            yield ScriptCall(module, name, node, _locate(node, starts, text), is_certain)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             is_certain = is_certain and node is main
         elif isinstance(node, _BRANCHES) and not _is_main_guard(node):
