@@ -53,6 +53,7 @@ _QUEUED = "kueue"  # the trait that rules about queues ask for
 _NAMESPACE_RULES, _POD_SECURITY = ("SCHED090", "SCHED091"), "SEC"
 CLAIM, NAMESPACE, DEPLOYMENT = "PersistentVolumeClaim", "Namespace", "Deployment"
 SERVICE_ACCOUNT = "ServiceAccount"
+SECRET_MAKERS, SERVER_KINDS = ("ExternalSecret", "SealedSecret"), (DEPLOYMENT, "StatefulSet")
 CRD = "CustomResourceDefinition"
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/
 _MAX_ANNOTATION_BYTES = 256 * 1024
@@ -385,7 +386,7 @@ def diagnose_contradictions(inventory: TracedDocument, reader: Loader) -> list[D
 
 def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobSource) -> None:
     """Index an object that is not checked, but that jobs need or that restricts them: a claim, a service
-    account, a PodGroup, a NetworkPolicy, or a namespace with a sync wave."""
+    account, what a Secret is made of, a server, a PodGroup, a NetworkPolicy, or a namespace with a wave."""
     data = item.doc.data
     kind = data.get("kind") if isinstance(data, dict) else None
     is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in get_mapping(
@@ -396,6 +397,8 @@ def index_prerequisite(item: ClassifiedDocument, run: CheckRun, job_source: JobS
         "networking.k8s.io/"
     )
     is_needed = kind in (CLAIM, SERVICE_ACCOUNT) and data.get("apiVersion") == "v1"
+    is_needed = is_needed or (kind in SECRET_MAKERS and "/" in get_text(data, "apiVersion"))
+    is_needed = is_needed or (kind in SERVER_KINDS and data.get("apiVersion") == "apps/v1")
     if is_needed or is_pod_group or is_network_policy or is_in_wave:
         run.cross_job_index.add_job(build_object_job(item, run.settings), job_source)
 

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.core.findings import below
+from podplan.core.findings import Path, below
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import endings
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.processes import find_endless_process, process_of
-from podplan.lint.analysis.resources import find_training_container, list_containers, list_init_containers
+from podplan.lint.analysis.resources import (
+    count_accelerators,
+    find_training_container,
+    list_containers,
+    list_init_containers,
+)
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -82,7 +87,7 @@ def _endless_init(group: ReplicaGroup) -> Iterator[Violation]:
 
 def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
     """Yield containers that outlive the training, or whose training ends with an endless command."""
-    main = find_training_container(group)
+    main = _find_main_container(group)
     found = {
         path: (get_text(container, "name"), find_endless_process(container))
         for path, container in list_containers(group)
@@ -102,6 +107,12 @@ def _endless_app(job: LoweredJob, group: ReplicaGroup) -> Iterator[Violation]:
         what += ": the Pod does not complete after its training and keeps its GPUs"
         values = {"what": what, "instead": instead}
         yield Violation(below(path, endless.words[0].place), values, doc=group.doc, group=group)
+
+
+def _find_main_container(group: ReplicaGroup) -> tuple[Path, Mapping[str, Any]] | None:
+    """Return the container that trains: the only one with GPUs, or that which the controller takes for it."""
+    with_gpus = [each for each in list_containers(group) if count_accelerators(each[1]).number]
+    return with_gpus[0] if len(with_gpus) == 1 else find_training_container(group)
 
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:

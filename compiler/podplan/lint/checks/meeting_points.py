@@ -109,15 +109,15 @@ def rendezvous_id_differs(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
         option = parsed.command_line.options.get("rdzv_id")
         if option is not None:
             path: Path | None = launch.locate_word(option.word)
-            value = _find_difference(option.word.text, launch) if not option.is_known else ""
+            value = find_difference(option.word.text, launch) if not option.is_known else ""
         else:
             path = find_variable_path(launch, "PET_RDZV_ID")
-            value = _find_difference("$(PET_RDZV_ID)", launch) if path is not None else ""
+            value = find_difference("$(PET_RDZV_ID)", launch) if path is not None else ""
         if path is not None and value:
             yield Violation(path, {"value": value}, doc=launch.group.doc, group=launch.group)
 
 
-def _find_difference(text: str, launch: ContainerLaunch) -> str:
+def find_difference(text: str, launch: ContainerLaunch) -> str:
     """Return the part of a text that differs between Pods, also through variables; "" if none does."""
     found = _DIFFERS.search(text)
     if found is not None:

@@ -207,7 +207,7 @@ def outputs_of(launch: ContainerLaunch, where: ContainerPath) -> list[TrainingOu
     outputs = []
     for name, value, word in named_values(launch):
         path = _absolute(name, value, where.container)
-        kind = _kind(name) if path else ""
+        kind = classify_output(name) if path else ""
         if kind:
             outputs.append(TrainingOutput(name, path, launch.locate_word(word), kind))
     for at, entry in get_entries(where.container, "env"):
@@ -237,7 +237,7 @@ def _parse_option(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, 
         yield option[1], rest[0].text, rest[0]
 
 
-def _kind(option: str) -> str:
+def classify_output(option: str) -> str:
     """Classify the name of an option: "output", "log", "checkpoint", or "" for others."""
     name = option.rpartition(".")[2].lower().replace("-", "_")
     if _READS.search(name):

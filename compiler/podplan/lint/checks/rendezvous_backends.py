@@ -26,6 +26,7 @@ from podplan.lint.analysis.launches import (
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
+_OWN_STORES = ("c10d", "static")  # backends with a TCPStore, which a node of the training opens
 # Backends that scripts pass to torch.distributed.init_process_group.
 _PROCESS_GROUPS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cncl", "rccl")
 
@@ -66,6 +67,34 @@ def etcd_endpoint(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
             path = find_option_path(launch, facts, "rdzv_backend")
             values = {"backend": facts.backend, "where": endpoint}
             yield Violation(path, values, doc=launch.group.doc, group=launch.group)
+
+
+@check(requires=("torchrun", "accelerate"))
+def store_at_etcd(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A server of etcd as the endpoint of another backend; values ``backend``, ``host``, ``default``."""
+    job = target.job
+    for launch in find_launches(job):
+        facts = launch.torchrun
+        if facts is None or not facts.command_line.is_certain or launch.invocation.is_conditional:
+            continue
+        if facts.backend not in _OWN_STORES or facts.standalone or "rdzv_endpoint" not in facts.value_origins:
+            continue
+        # A node of the training may run etcd beside it, and another program may use that name.
+        if facts.host and _names_etcd(facts.host) and pod_hosts.find_pod(job, facts.host) is None:
+            path = find_option_path(launch, facts, "rdzv_endpoint")
+            is_given = "rdzv_backend" in facts.value_origins
+            values = {
+                "backend": facts.backend,
+                "host": facts.host,
+                "default": "" if is_given else ", the default,",
+            }
+            place = find_option_path(launch, facts, "rdzv_backend")
+            related = [(launch.group.doc, place, "the backend")] if is_given else []
+            yield Violation(path, values, related, doc=launch.group.doc, group=launch.group)
+
+
+def _names_etcd(host: str) -> bool:
+    return any("etcd" in label.split("-") for label in host.lower().split("."))
 
 
 def _iter_backends(job: LoweredJob) -> Iterator[RendezvousBackend]:

@@ -5,7 +5,8 @@ the job. Where that file has no object of the name, all of the repository count,
 is allowed: patches and environments hold parts of objects.
 
 Sources: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes,
-https://kubernetes.io/docs/concepts/configuration/secret/, https://kubernetes.io/docs/concepts/configuration/configmap/.
+https://kubernetes.io/docs/concepts/configuration/secret/, https://kubernetes.io/docs/concepts/configuration/configmap/,
+https://external-secrets.io/latest/api/externalsecret/, https://github.com/bitnami-labs/sealed-secrets.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
+# Objects of which a controller makes a Secret.
+_SECRET_MAKERS = ("ExternalSecret", "SealedSecret")
 # Labels and annotations of tools that complete an object in the cluster.
 _FILLED_BY = ("inject", "replicat", "reflect", "sealedsecrets", "external-secrets", "vault", "merge")
 _LONGEST = 8000  # longest value that is decoded, in characters
@@ -91,8 +94,8 @@ def claim_not_shareable(
 
     Values: those of ``hit_of_claim``, ``mode``, ``who``.
     """
-    for number, need, _, offered in _iter_needed_objects(left):
-        modes = _together(left, offered)
+    for number, need, _, offered in iter_needed_objects(left):
+        modes = find_common_content(left, offered)
         if modes == {"ReadWriteOncePod"}:
             mode, who = "ReadWriteOncePod", "one Pod"
         elif "ReadWriteOnce" in modes and "ReadWriteMany" not in modes:
@@ -136,8 +139,8 @@ def claim_of_repository_read_only(
 ) -> Iterator[tuple[int, Violation]]:
     """A ReadOnlyMany claim of the repository that Pods mount for writing. Values: those of
     ``hit_of_claim``."""
-    for number, need, _, offered in _iter_needed_objects(left):
-        if _together(left, offered) == {"ReadOnlyMany"}:
+    for number, need, _, offered in iter_needed_objects(left):
+        if find_common_content(left, offered) == {"ReadOnlyMany"}:
             job = again(number)
             hit = hit_of_claim(
                 job, need.name, [one for one in find_claim_users(job)[need.name] if one.writes]
@@ -174,8 +177,8 @@ def unknown_reference_key(
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
     """
-    for number, need, used, offered in _iter_needed_objects(left):
-        keys = _together(left, offered)
+    for number, need, used, offered in iter_needed_objects(left):
+        keys = find_common_content(left, offered)
         if not keys or keys.issuperset(used):
             continue
         job = again(number)
@@ -212,8 +215,8 @@ def secret_ends_with_newline(
     left: Mapping[int, ObjectSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A variable with a Secret value that ends with a line break. Values: ``name``, ``key``, ``how``."""
-    for number, need, used, offered in _iter_needed_objects(left):
-        keys = _together(left, offered)
+    for number, need, used, offered in iter_needed_objects(left):
+        keys = find_common_content(left, offered)
         if keys.isdisjoint(used):
             continue
         secret = again(offered[0]).groups[0].doc
@@ -283,8 +286,8 @@ def file_beside_mount(
 
     Values: ``path``, ``mounted``, ``kind``, ``name``.
     """
-    for number, need, used, offered in _iter_needed_objects(left):
-        keys = _together(left, offered)
+    for number, need, used, offered in iter_needed_objects(left):
+        keys = find_common_content(left, offered)
         if keys.isdisjoint(used):
             continue
         for group in again(number).pods:
@@ -405,13 +408,13 @@ def _effect(reference: ObjectReference) -> str:
     return "so the volume is not mounted and the Pod stays in ContainerCreating"
 
 
-def _together(left: Mapping[int, ObjectSummary], offered: list[int]) -> frozenset[str]:
+def find_common_content(left: Mapping[int, ObjectSummary], offered: list[int]) -> frozenset[str]:
     """Return the access modes or keys of all objects with one name; nothing if one is not known."""
     each = [left[one].content for one in offered]
     return frozenset(name for content in each for name in content) if all(each) else frozenset()
 
 
-def _iter_needed_objects(
+def iter_needed_objects(
     left: Mapping[int, ObjectSummary],
 ) -> Iterator[tuple[int, ObjectNeed, tuple[str, ...], list[int]]]:
     """Yield the objects that jobs need and the repository has: job, object, its keys, keys of that name."""
@@ -428,6 +431,8 @@ def _iter_needed_objects(
 
 def _object_left(job: LoweredJob, kind: str) -> ObjectSummary | None:
     data = job.groups[0].doc.data
+    if kind == "Secret" and data.get("kind") in _SECRET_MAKERS:
+        return _made_secret_left(job)
     if data.get("kind") != kind or data.get("apiVersion") != "v1":
         return None
     metadata = get_mapping(data, "metadata")
@@ -437,6 +442,26 @@ def _object_left(job: LoweredJob, kind: str) -> ObjectSummary | None:
         if which.name
         else None
     )
+
+
+def _made_secret_left(job: LoweredJob) -> ObjectSummary | None:
+    """Summarize an ExternalSecret or a SealedSecret by the Secret that its controller makes of it."""
+    doc = job.groups[0].doc
+    metadata, spec = get_mapping(doc.data, "metadata"), get_mapping(doc.data, "spec")
+    target, template = get_mapping(spec, "target"), get_mapping(spec, "template")
+    if doc.data["kind"] == "ExternalSecret":
+        name = get_text(target, "name") or get_text(metadata, "name")
+        keys = tuple(get_text(entry, "secretKey") for _, entry in get_entries(spec, "data"))
+        # What a template or a whole object of the store adds is not known.
+        is_known = "dataFrom" not in spec and "template" not in target
+        is_known = is_known and get_text(target, "creationPolicy") in ("", "Owner", "Orphan")
+    else:
+        name = get_text(get_mapping(template, "metadata"), "name") or get_text(metadata, "name")
+        keys = (*map(str, get_mapping(spec, "encryptedData")), *map(str, get_mapping(template, "data")))
+        is_known = True
+    which = ObjectNeed("Secret", get_text(metadata, "namespace"), name)
+    content = keys if is_known and all(keys) else ()
+    return ObjectSummary(find_written_file(doc), object=which, content=content) if name else None
 
 
 def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -453,6 +478,10 @@ def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _content_place(doc: TracedDocument) -> tuple[TracedDocument, Path, str]:
+    if doc.data["kind"] == "ExternalSecret":
+        return doc, ("spec", "data", 0, "secretKey"), "its keys"
+    if doc.data["kind"] == "SealedSecret":
+        return doc, ("spec", "encryptedData"), "its keys"
     fields = [field for field in ("stringData", "data", "binaryData") if get_mapping(doc.data, field)]
     first = next(iter(get_mapping(doc.data, fields[0])), None) if fields else None
     path: Path = (

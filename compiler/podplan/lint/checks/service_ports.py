@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.core.findings import Path
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.core.typing import NamedTuple
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.kubelet import resolve_environment
 from podplan.lint.analysis.cross_job import RebuildJob
@@ -31,12 +31,13 @@ class ServiceName(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A host and port of a rendezvous, and the path in a Pod that states them."""
+    """A host and port of a rendezvous, the path in a Pod that states them, and the backend of torchrun."""
 
     host: str
     port: int
     group: ReplicaGroup
     path: Path
+    backend: str = ""
 
 
 class ServiceSummary(NamedTuple):
@@ -61,7 +62,7 @@ class ServiceSummary(NamedTuple):
 def summarize_services(job: LoweredJob) -> ServiceSummary | None:
     """Summarize a job by its rendezvous hosts, a Service by its ports."""
     if job.cr is not None:
-        uses = [(_name_service(job, each.host), each.port) for each in _iter_endpoints(job)]
+        uses = [(name_service(job, each.host), each.port) for each in iter_endpoints(job)]
         return ServiceSummary(tuple(dict.fromkeys(uses))) if uses else None
     data = job.groups[0].doc.data
     if (data.get("apiVersion"), data.get("kind")) != ("v1", "Service"):
@@ -69,12 +70,18 @@ def summarize_services(job: LoweredJob) -> ServiceSummary | None:
     metadata, spec = get_mapping(data, "metadata"), get_mapping(data, "spec")
     name = ServiceName(get_text(metadata, "namespace"), get_text(metadata, "name"))
     ports = tuple(port["port"] for _, port in get_entries(spec, "ports") if isinstance(port.get("port"), int))
-    is_forwarding = (
+    return ServiceSummary(service=name, ports=ports if is_forwarding(data) else ()) if name.name else None
+
+
+def is_forwarding(service: Mapping[str, Any]) -> bool:
+    """Whether a Service has an address of its own that forwards to the Pods that it selects."""
+    spec = get_mapping(service, "spec")
+    is_headless = spec.get("clusterIP") == "None"
+    return (
         get_text(spec, "type") in _FORWARDING_TYPES
-        and spec.get("clusterIP") != "None"
+        and not is_headless
         and bool(get_mapping(spec, "selector"))
     )
-    return ServiceSummary(service=name, ports=ports if is_forwarding else ()) if name.name else None
 
 
 @check(summarize=summarize_services)
@@ -95,8 +102,8 @@ def port_not_forwarded(
         if not any(name in forwarded and port not in forwarded[name] for name, port in summary.uses):
             continue
         job = rebuild_job(number)
-        for endpoint in _iter_endpoints(job):
-            name = _name_service(job, endpoint.host)
+        for endpoint in iter_endpoints(job):
+            name = name_service(job, endpoint.host)
             if name not in forwarded or endpoint.port in forwarded[name]:
                 continue
             values = {
@@ -109,13 +116,13 @@ def port_not_forwarded(
             yield number, Violation(endpoint.path, values, related, doc=group.doc, group=group)
 
 
-def _name_service(job: LoweredJob, host: str) -> ServiceName:
+def name_service(job: LoweredJob, host: str) -> ServiceName:
     """Return the Service that a host names, if it is a name of the cluster."""
     name, _, domain = host.partition(".")
     return ServiceName(domain.partition(".")[0] or namespace_of(job), name)
 
 
-def _iter_endpoints(job: LoweredJob) -> Iterator[Endpoint]:
+def iter_endpoints(job: LoweredJob) -> Iterator[Endpoint]:
     """Yield the rendezvous hosts and ports of a job, except its own Services and Pods."""
     if is_mode_enabled(job, "debug"):
         return
@@ -139,7 +146,7 @@ def _iter_all_endpoints(job: LoweredJob) -> Iterator[Endpoint]:
             if is_given and torchrun.host and torchrun.port is not None and not torchrun.standalone:
                 name = "rdzv_endpoint" if "rdzv_endpoint" in torchrun.value_origins else "master_addr"
                 path = find_option_path(launch, torchrun, name)
-                yield Endpoint(torchrun.host, torchrun.port, group, path)
+                yield Endpoint(torchrun.host, torchrun.port, group, path, torchrun.backend or "")
         elif launch.invocation.launcher == "python":
             variables = resolve_environment(launch.container)
             host, port = variables.get("MASTER_ADDR") or "", variables.get("MASTER_PORT") or ""

@@ -47,6 +47,9 @@ _MAX_PLACES = 3  # options for the number of data loader processes
 DATA_LOADER_OPTION = compile_lazily(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
 )
+_LOADER_VARIABLE = compile_lazily(
+    r"(?:\w+_)?(?:DATALOADER_(?:NUM_)?WORKERS|(?:DATA_)?LOADER_(?:NUM_)?WORKERS|NUM_(?:DATA|LOADER|DATALOADER)_WORKERS)"
+)
 # multiprocessing.Pool, which prepares data, uses pipes; a DataLoader uses shared memory.
 _OF_ANY_POOL = compile_lazily(r"--(?:num[-_]workers|workers)(?:=(\d+))?")
 # Variables with which processes of one training find each other.
@@ -99,16 +102,16 @@ def shm_missing(target: Target, _params: Mapping[str, Any]) -> Iterator[Violatio
     path, container = training_container
     if _is_idle(container):
         return
-    mount = _find_shm_mount(group, container)
+    mount = find_shm_mount(group, container)
     size = mount.size_limit if mount is not None and mount.is_in_memory else None
     is_small = size is not None and DEFAULT_SIZE // 64 <= size <= DEFAULT_SIZE
     if mount is not None and not is_small and (mount.is_in_memory or "emptyDir" not in mount.volume):
         return
-    reason = _explain_need(target.job, group, container)
+    reason = explain_shm_need(target.job, group, container)
     other_names = [
         get_text(c, "name")
         for p, c in list_containers(group)
-        if p != path and _find_shm_mount(group, c) is not None
+        if p != path and find_shm_mount(group, c) is not None
     ]
     if not reason and (not other_names or _has_gpus_elsewhere(group, container)):
         return
@@ -187,7 +190,7 @@ class ShmNeed(NamedTuple):
     written: list[tuple[Path, str]]
 
 
-def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]) -> ShmNeed | None:
+def explain_shm_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, Any]) -> ShmNeed | None:
     """Return why the training container of a Pod needs shared memory; None if no reason is known."""
     amount = count_accelerators(container)
     loaders, number = [], ""
@@ -202,6 +205,12 @@ def _explain_need(job: LoweredJob, group: ReplicaGroup, container: Mapping[str, 
             if is_number and (amount.number or not _is_pool(job, group, words, at)):
                 number = number or value
                 loaders += [(words[at].path, "its data loaders")] if not has_trait(job, "ssh") else []
+    for at, entry in get_entries(container, "env"):
+        value = get_text(entry, "value")
+        is_number = value.isascii() and value.isdecimal() and value.strip("0")
+        if is_number and _LOADER_VARIABLE.fullmatch(get_text(entry, "name")):
+            number = number or value
+            loaders.append((("env", at, "value"), "its data loaders"))
     if amount.number > 1 and not has_own_software(amount.resource) and not _has_single_process(group):
         gpus = [(amount.path, "its GPUs")] if amount.path is not None else []
         return ShmNeed(f"has {amount.number} GPUs", gpus + loaders[:_MAX_PLACES])
@@ -266,7 +275,7 @@ def _has_one_gpu(launch: ContainerLaunch) -> bool:
     )
 
 
-def _find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMount | None:
+def find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMount | None:
     """Return the volume that a container has at /dev/shm."""
     for _, mount in get_entries(container, "volumeMounts"):
         if get_text(mount, "mountPath").rstrip("/") == SHM_PATH:
@@ -288,7 +297,7 @@ def _list_sized_shm(job: LoweredJob) -> list[SizedShm]:
 
 def _iter_pod_shm(group: ReplicaGroup) -> Iterator[SizedShm]:
     training_container = find_training_container(group)
-    mount = _find_shm_mount(group, training_container[1]) if training_container is not None else None
+    mount = find_shm_mount(group, training_container[1]) if training_container is not None else None
     if training_container is not None and mount is not None and mount.is_in_memory:
         yield SizedShm(group, mount, *_find_memory_limit(group, training_container[0]))
 

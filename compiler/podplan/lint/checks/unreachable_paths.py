@@ -30,8 +30,11 @@ _OF_IMAGE = compile_lazily(
     r"/(?:app|bin|boot|code|dev|etc|home|lib(?:32|64)?|media|mnt|opt|proc|root|run|sbin|src|srv|sys|tmp|usr|var"
     r"|workspace)?(?:/.*)?"
 )
+# Folders of images that are for mounts, so that nothing else is below them.
+_FOR_MOUNTS = ("/mnt/", "/media/")
 _FOLDER_VARIABLE = compile_lazily(r"_(?:HOME|DIR|PATH|ROOT|FOLDER|CACHE)\Z")
 _SHORTEST = len("/abc")
+_SHORTEST_NAME = 3  # of a folder below /mnt: one letter of a shorter name may number it
 _PATH = compile_lazily(r"(?<![\w.$}:/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 
 
@@ -184,7 +187,9 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
         named += [word.text for word in launch.invocation.words]
         unnamed = {folder for folder in folders if not any(_names(text, folder) for text in named)}
         for option, value, path, doc, group in _iter_given_paths(job, launch, where):
-            if not _PATH.fullmatch(value) or _OF_IMAGE.fullmatch(value) or mount_of(where.container, value):
+            if not _PATH.fullmatch(value) or mount_of(where.container, value):
+                continue
+            if _OF_IMAGE.fullmatch(value) and not value.startswith(_FOR_MOUNTS):
                 continue
             of_launcher = _find_launcher_mount(launch, where, value)
             if of_launcher is not None:
@@ -200,6 +205,8 @@ def path_beside_mount(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 continue
             for folder, at in folders.items():
                 own = "/".join(value.split("/")[: folder.count("/") + 1])
+                if value.startswith(_FOR_MOUNTS) and len(folder.rpartition("/")[2]) < _SHORTEST_NAME:
+                    continue
                 if folder and (_is_typo(own, folder) or (folder in unnamed and _is_longer(own, folder))):
                     values = {"option": option, "path": value, "mounted": f"the container mounts {folder}"}
                     related = [(where.group.doc, (*where.base, "volumeMounts", at), "the volume")]
