@@ -94,6 +94,7 @@ CHECK_MODULES: dict[str, str] = {
     "gang-larger-than-job": "gangs",
     "gang-over-capability": "volcano_queues",
     "gang-over-quota": "gangs",
+    "gang-without-launcher": "gangs",
     "generate-name-applied": "gitops",
     "generic-variable": "generic",
     "gpu-fragments-node": "node_shapes",

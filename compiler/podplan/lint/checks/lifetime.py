@@ -271,7 +271,8 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = is_limited or all(map(_only_sleeps, holders))
     if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
-        yield Violation(("spec", "runMode", "debug", "enabled"), held)
+        related = [(subject.doc, ("spec", "runMode", "debug"), "the debug mode")]
+        yield Violation(("spec", "runMode", "debug", "enabled"), held, related)
 
 
 def _ends_with_launcher(job: LoweredJob) -> bool:
