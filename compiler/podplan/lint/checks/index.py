@@ -116,6 +116,7 @@ CHECK_MODULES: dict[str, str] = {
     "host-network-ports": "networks",
     "host-path-data": "claims",
     "host-without-suffix": "own_hosts",
+    "hostfile-of-other-replicas": "written_hostfiles",
     "hostname-needed": "deepspeed",
     "idle-gpus": "processes",
     "ignored-run-mode": "ineffective_settings",
