@@ -289,6 +289,7 @@ CHECK_MODULES: dict[str, str] = {
     "server-without-login": "open_servers",
     "servers-kept-after-success": "left_servers",
     "servers-without-chief": "masters",
+    "service-name-begins-with-digit": "child_names",
     "several-deciding-replicas": "masters",
     "several-launchers": "colossalai",
     "several-single-replicas": "run_policies",

@@ -1,7 +1,7 @@
 """Probes that look for a process which the container does not run.
 
-Source: pgrep(1): without -f the pattern is compared with the name of the process, which for a script is that of
-its interpreter; with -f it is compared with the whole command line.
+Source: https://man7.org/linux/man-pages/man1/pgrep.1.html: without -f the pattern is compared with the name of
+the process, which for a script is that of its interpreter, and with -f with the whole command line.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def probe_of_other_process(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
     patterns = [
         (probe, one)
         for probe in _PROBES
-        for one in _read_pattern(probe, list(get_texts(get_mapping(get_mapping(container, probe), "exec"), "command")))
+        for one in _read_pattern(
+            probe, list(get_texts(get_mapping(get_mapping(container, probe), "exec"), "command"))
+        )
     ]
     found = _find_only_script(container) if patterns else None
     if found is None or is_mode_enabled(target.job, "debug"):

@@ -63,9 +63,7 @@ def summarize_awaited_name(job: LoweredJob) -> AwaitedName | None:
     )
     place = find_common_place(doc, get_text(metadata, "namespace"))
     selector = sort_labels(get_mapping(spec, "selector"))
-    return AwaitedName(
-        place, get_text(metadata, "name"), selector, is_job=False, is_ready_only=is_ready_only
-    )
+    return AwaitedName(place, get_text(metadata, "name"), selector, is_job=False, is_ready_only=is_ready_only)
 
 
 @check(summarize=summarize_awaited_name)
@@ -86,7 +84,9 @@ def waits_for_unpublished_name(
         if found is None or not selector or not set(selector) <= set(one.labels):
             continue
         wait, group, _ = found
-        related = [(rebuild_job(named[0]).groups[0].doc, ("metadata", "name"), "it publishes ready Pods only")]
+        related = [
+            (rebuild_job(named[0]).groups[0].doc, ("metadata", "name"), "it publishes ready Pods only")
+        ]
         values = {"container": wait.container, "host": wait.host, "service": one.service}
         yield number, Violation(wait.path, values, related, doc=group.doc, group=group)
 

@@ -107,7 +107,9 @@ def _find_use(job: LoweredJob) -> tuple[ContainerLaunch, str, str] | None:
         return None
     for launch in find_launches(job):
         facts = launch.invocation.parsed
-        given = facts.hostfile if isinstance(facts, (DeepSpeedCommand, HorovodrunCommand, MpirunCommand)) else ""
+        given = (
+            facts.hostfile if isinstance(facts, (DeepSpeedCommand, HorovodrunCommand, MpirunCommand)) else ""
+        )
         path = normpath(given) if given and given.startswith("/") else ""
         found = mount_of(launch.container, path) if path else None
         if found is None or launch.invocation.is_conditional:
