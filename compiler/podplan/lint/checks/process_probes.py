@@ -1,7 +1,7 @@
 """Probes that look for a process which the container does not run.
 
-Source: https://man7.org/linux/man-pages/man1/pgrep.1.html: without -f the pattern is compared with the name of
-the process, which for a script is that of its interpreter, and with -f with the whole command line.
+Source: https://man7.org/linux/man-pages/man1/pgrep.1.html: without -f the pattern is compared with the name
+of the process, for a script that of its interpreter, and with -f with the whole command line.
 """
 
 from __future__ import annotations
