@@ -201,6 +201,7 @@ CHECK_MODULES: dict[str, str] = {
     "output-on-read-only-mount": "outputs",
     "outside-limit-range": "namespace_limits",
     "over-resource-quota": "namespace_limits",
+    "overridden-replicas": "lifetime",
     "overridden-variable": "overridden_variables",
     "override-for-field": "overrides",
     "override-without-effect": "overrides",

@@ -181,10 +181,22 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A number of replicas that differs from the elastic section.
+    """A number of replicas of a profile that differs from its elastic section.
 
     Values: ``written``, ``field``, ``expected``.
     """
+    if target.job.profile is not None:
+        yield from _iter_overridden_replicas(target)
+
+
+@check()
+def overridden_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """The same in a CR, in which replicas may be a default. Values as of ``elastic_replicas``."""
+    if target.job.profile is None:
+        yield from _iter_overridden_replicas(target)
+
+
+def _iter_overridden_replicas(target: Target) -> Iterator[Violation]:
     spec = spec_of(target.job)
     expected = get_mapping(spec, "elastic").get("expectedReplicas")
     uses_torchrun = is_launched_by_torchrun(target.job)
