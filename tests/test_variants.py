@@ -201,7 +201,6 @@ MISTAKES = {
     "a run id": (started(env={"TORCHELASTIC_RUN_ID": "1"}), "CR009"),
     "fewer than the least": (elastic(5, 8, 4), "LIFE002"),
     "more than the most": (elastic(1, 3, 4), "LIFE002"),
-    "other replicas": (elastic(2, 8, 6), "LIFE008"),
     "elastic without torchrun": (
         pytorch("python", "train.py", gpus=1, elastic=elastic(1, 4, 2)["spec"]["elastic"]),
         "LIFE007",

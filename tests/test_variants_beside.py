@@ -80,7 +80,7 @@ BESIDE = {
     ),
     "other replicas of deepspeed": (
         deepspeed(elastic={"enabled": True, "minReplicas": 1, "maxReplicas": 8, "expectedReplicas": 4}),
-        {"LIFE008"},
+        set(),
     ),
     "a wrong host in debug mode": (
         torchrun(

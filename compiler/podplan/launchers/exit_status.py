@@ -44,12 +44,14 @@ _TRAP = compile_lazily(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 class HiddenStatus(NamedTuple):
     """A program whose exit status is lost: its words, ``how`` (a clause), and ``cause``.
 
-    ``cause`` is "pipe", "alternative", "next", "background", "ended" or "wait".
+    ``cause`` is "pipe", "alternative", "next", "background", "ended" or "wait". ``by`` is the program whose
+    status counts instead, the last of a pipeline or of the script.
     """
 
     words: tuple[Word, ...]
     how: str
     cause: str
+    by: Word | None = None
 
 
 class _ExposedProgram(NamedTuple):
@@ -59,6 +61,7 @@ class _ExposedProgram(NamedTuple):
     how: str = ""
     cause: str = ""
     in_background: bool = False
+    by: Word | None = None
 
 
 def is_work(process: Process) -> bool:
@@ -97,7 +100,7 @@ def find_hidden_status(process: Process) -> HiddenStatus | None:
         last = found[-1]  # it still runs when the shell ends
     if last is None or not last.how:
         return None
-    return HiddenStatus(last.process.words, last.how, last.cause)
+    return HiddenStatus(last.process.words, last.how, last.cause, last.by)
 
 
 def _iter_in_string(string: ShellString) -> Iterator[_ExposedProgram]:
@@ -120,7 +123,17 @@ def _iter_in_list(
                 continue
             how, cause = _find_loss(nodes, at, options, string)
             in_background = exposed.in_background or _last_of_list(nodes, at)[0].operator_after == "&"
-            yield exposed._replace(how=how, cause=cause, in_background=in_background)
+            by = _find_last_program(nodes, at, cause, string)
+            yield exposed._replace(how=how, cause=cause, in_background=in_background, by=by)
+
+
+def _find_last_program(nodes: Sequence[Node], at: int, cause: str, string: ShellString) -> Word | None:
+    """Return the program whose status counts instead of that of the node ``at``."""
+    if cause not in ("pipe", "next"):
+        return None
+    last = nodes[_end_of_pipeline(nodes, at) if cause == "pipe" else -1]
+    words = () if isinstance(last, Block) else string.process(last).words
+    return words[0] if words else None
 
 
 def _iter_in_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_ExposedProgram]:

@@ -13,6 +13,7 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.kubernetes.schemas import parse_minor_version
 from podplan.lint.analysis.cross_job import (
     NAME_PATH,
     RebuildJob,
@@ -85,6 +86,24 @@ def child_name_too_long(target: Target, params: Mapping[str, Any]) -> Iterator[V
         "consequence": LENGTH_CONSEQUENCES[kind],
     }
     yield Violation(find_written_path(job.cr.data, *NAME_PATH), values)
+
+
+@check(params=object_schema({"since": COUNT}))
+def service_name_begins_with_digit(target: Target, params: Mapping[str, Any]) -> Iterator[Violation]:
+    """Services whose names begin with a digit, for a version that takes them. Values: ``name``, ``since``.
+
+    The rules of Services report them for earlier versions.
+    """
+    job = target.job
+    if job.cr is None or has_trait(job, "own-name-rules"):
+        return
+    if parse_minor_version(job.kubernetes_version) < params["since"]:
+        return
+    services = (_get_last_name(group) for group in job.groups if group.doc.data["kind"] == "Service")
+    name = next((one for one in services if one[:1].isdecimal()), "")
+    if name:
+        place = find_written_path(job.cr.data, *NAME_PATH)
+        yield Violation(place, {"name": name, "since": f"1.{params['since']}"})
 
 
 def _get_last_name(group: ReplicaGroup) -> str:

@@ -52,6 +52,7 @@ _PROGRAM_AND_ARGUMENTS = compile_lazily(
 )
 _OPTION_AND_VALUE = compile_lazily(r"--[A-Za-z][\w.-]*\s+\S.*", re.DOTALL)
 _TWO_OPTIONS = compile_lazily(r"--[A-Za-z][\w.-]*=\S*\s+--[A-Za-z].*", re.DOTALL)
+_TAKE_PATTERNS = frozenset(("pgrep", "pkill", "grep", "egrep"))  # of which blanks are a part
 _SUBCOMMAND = compile_lazily(r"(?:launch|run)\s+\S.*", re.DOTALL)
 _WITH_SUBCOMMANDS = _split_words("accelerate colossalai conda mamba micromamba uv poetry pipenv pdm pixi")
 _SHORT_AND_VALUE = compile_lazily(r"-[A-Za-z]*[cm]\s+\S.*", re.DOTALL)
@@ -289,6 +290,8 @@ def _explain_several_words(line: ExecCommand, index: int, program_index: int | N
         return "" if is_path else "Kubernetes looks for a program of that name, including the blanks"
     if index == 0 and not line.has_program:
         return ""  # the entrypoint of the image may be a shell
+    if line.texts[0].rpartition("/")[2] in _TAKE_PATTERNS:
+        return ""
     if _takes_value(previous_word) and _COMMAND_LINE_OPTION.fullmatch(previous_word):
         return ""
     if _OPTION_AND_VALUE.fullmatch(word):

@@ -44,7 +44,12 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
                 ),
                 "instead": _INSTEAD[hidden.cause],
             }
-            yield Violation(below(found[0], hidden.words[0].place), values, doc=group.doc, group=group)
+            related = []
+            if hidden.by is not None:
+                related = [(group.doc, below(found[0], hidden.by.place), "its exit status counts")]
+            yield Violation(
+                below(found[0], hidden.words[0].place), values, related, doc=group.doc, group=group
+            )
 
 
 def command_name(words: tuple[Word, ...]) -> str:

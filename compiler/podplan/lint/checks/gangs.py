@@ -335,6 +335,33 @@ def _find_pinned_node(group: ReplicaGroup) -> tuple[str, str]:
 
 
 @check()
+def gang_without_launcher(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A gang that waits for a launcher which the operator creates only afterwards. Values: ``gang``,
+    ``workers``, ``said``.
+
+    ``minAvailable`` is the number of workers plus the launcher by default.
+    Source: docs/evidence/mpi-operator.md.
+    """
+    job, spec = target.job, spec_of(target.job)
+    policy = get_mapping(get_mapping(spec, "runPolicy"), "schedulingPolicy")
+    creation = get_text(spec, "launcherCreationPolicy")
+    if not policy or creation in ("", "AtStartup"):
+        return
+    workers = sum(group.replicas for group in job.pods if group.replica_type.lower() == "worker")
+    written = policy.get("minAvailable")
+    gang = written if isinstance(written, int) else workers + 1
+    if 0 < workers < gang <= count_pods(job):
+        path: Path = ("spec", "runPolicy", "schedulingPolicy")
+        values = {
+            "gang": gang,
+            "said": "" if written is not None else " by default",
+            "workers": format_count(workers, "worker"),
+        }
+        related = [(target.doc, ("spec", "launcherCreationPolicy"), "the launcher is created last")]
+        yield Violation((*path, "minAvailable") if written is not None else path, values, related)
+
+
+@check()
 def gang_larger_than_job(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A gang that waits for more Pods than the job creates. Values: ``gang``, ``pods``."""
     job = target.job

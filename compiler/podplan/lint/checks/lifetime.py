@@ -181,10 +181,22 @@ def elastic_static(target: Target, _params: Mapping[str, Any]) -> Iterator[Viola
 
 @check()
 def elastic_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A number of replicas that differs from the elastic section.
+    """A number of replicas of a profile that differs from its elastic section.
 
     Values: ``written``, ``field``, ``expected``.
     """
+    if target.job.profile is not None:
+        yield from _iter_overridden_replicas(target)
+
+
+@check()
+def overridden_replicas(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
+    """The same in a CR, in which replicas may be a default. Values as of ``elastic_replicas``."""
+    if target.job.profile is None:
+        yield from _iter_overridden_replicas(target)
+
+
+def _iter_overridden_replicas(target: Target) -> Iterator[Violation]:
     spec = spec_of(target.job)
     expected = get_mapping(spec, "elastic").get("expectedReplicas")
     uses_torchrun = is_launched_by_torchrun(target.job)
@@ -271,7 +283,8 @@ def debug_without_deadline(subject: Target, _params: Mapping[str, Any]) -> Itera
     is_limited = is_limited or all(map(_only_sleeps, holders))
     if number > 1 and together and not is_limited and not _ends_with_launcher(job):
         held = {"pods": format_count(number, "Pod"), "gpus": format_count(together, "GPU")}
-        yield Violation(("spec", "runMode", "debug", "enabled"), held)
+        related = [(subject.doc, ("spec", "runMode", "debug"), "the debug mode")]
+        yield Violation(("spec", "runMode", "debug", "enabled"), held, related)
 
 
 def _ends_with_launcher(job: LoweredJob) -> bool:

@@ -204,6 +204,8 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
                 for rule in rules
             )
             paths = _find_rules(get_mapping(policy.data, "spec"), field, peers, has_peer=has_peer)
+            if connection.port == DNS_PORT:  # each rule lacks it, whatever its peers are
+                paths = (("spec", field), *(path for path in paths if path != ("spec", field)))
             return Denial(get_text(get_mapping(policy.data, "metadata"), "name"), policy, paths)
     return None
 

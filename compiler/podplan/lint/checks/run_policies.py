@@ -12,7 +12,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.suggestions import suggest_name
 from podplan.core.typing import Any
 from podplan.core.wording import format_count
-from podplan.kinds.spec import find_named_manager
+from podplan.kinds.spec import KindSpec, find_named_manager
 from podplan.kubernetes.accessors import get_mapping
 from podplan.lint.analysis.jobs import (
     count_pods,
@@ -194,14 +194,22 @@ def no_gang_scheduler(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 def suspended_in_git(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A job of a Kueue queue that is committed as suspended. Value ``queue``."""
     metadata = get_mapping(target.data, "metadata")
-    labels = get_mapping(metadata, "labels")
     kind_spec = find_kind_spec(target.job)
     path = kind_spec.run_policy_path if kind_spec is not None else ()
     policy = reduce(get_mapping, map(str, path), target.data)
     is_applied_again = bool(metadata.get("name"))  # with a generateName each job is a new one
-    if policy.get("suspend") is True and _QUEUE_LABEL in labels and is_applied_again:
-        related = [(target.doc, ("metadata", "labels", _QUEUE_LABEL), "the queue")]
-        yield Violation((*path, "suspend"), {"queue": labels[_QUEUE_LABEL]}, related)
+    label: Path = ("metadata", "labels", _QUEUE_LABEL)
+    if not get_mapping(metadata, "labels") and _takes_labels_of_template(kind_spec):
+        label = ("spec", "template", *label)
+    queue = value_at(target.data, label)
+    if policy.get("suspend") is True and queue and is_applied_again:
+        yield Violation((*path, "suspend"), {"queue": queue}, [(target.doc, label, "the queue")])
+
+
+def _takes_labels_of_template(kind_spec: KindSpec | None) -> bool:
+    """Whether the API server copies the labels of the Pod template to a job without labels."""
+    load = kind_spec.load_queue_integration if kind_spec is not None else None
+    return load is not None and load().takes_labels_of_template
 
 
 @check()

@@ -8,7 +8,7 @@ docs/evidence/mpirun.md#launcher-that-does-not-wait.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path, TextPath, below
 from podplan.core.lazy_regex import compile_lazily
@@ -212,8 +212,27 @@ def _replica(job: LoweredJob, host: str) -> tuple[ReplicaGroup, int] | None:
     return next(((one, index) for one in groups if one.start <= index < one.start + one.replicas), None)
 
 
-def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
-    """Yield the hosts for which the init containers of one replica wait, endlessly or until they fail."""
+def find_name_wait(job: LoweredJob, group: ReplicaGroup) -> tuple[Wait, ReplicaGroup] | None:
+    """Return an init container that waits for the name of a Pod whose init containers wait for it, too.
+
+    The Pod has the name when they have ended, unless its Service publishes it before. With the Pod.
+    """
+    for wait in _init_waits(group, group.start, _find_looked_up_name):
+        target = find_pod(job, wait.host)
+        for other in _init_waits(*target, _find_looked_up_name) if target is not None else ():
+            back = find_pod(job, other.host)
+            if target is not None and back is not None and (back == target or back[0] is group):
+                return wait, target[0]
+    return None
+
+
+def _init_waits(
+    group: ReplicaGroup, index: int, find_host: Callable[[Node, ShellString], str] | None = None
+) -> Iterator[Wait]:
+    """Yield the hosts for which the init containers of one replica wait, endlessly or until they fail.
+
+    ``find_host`` reads the condition of a loop; by default it is a test of a port.
+    """
     spec = get_mapping(group.doc.data, "spec")
     if "initContainers" in spec and group.doc.replica_texts:
         spec = build_folded_at_index(group.doc, index)["spec"]
@@ -223,24 +242,28 @@ def _init_waits(group: ReplicaGroup, index: int) -> Iterator[Wait]:
         process = process_of(container)
         if process.string is None:
             continue
-        for host, path, is_limited in _waited_for(process.string.nodes, process.string):
+        for host, path, is_limited in _waited_for(
+            process.string.nodes, process.string, find_host or _listener
+        ):
             place = below(("spec", "initContainers", number), path)
             fails = is_limited or "timeout" in process.wrappers
             yield Wait(host, place, get_text(container, "name"), fails)
 
 
-def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path, bool]]:
+def _waited_for(
+    nodes: Sequence[Node], string: ShellString, find_host: Callable[[Node, ShellString], str]
+) -> Iterator[tuple[str, Path, bool]]:
     """Yield hosts that loops wait for, each with its place, and whether the shell fails after some time."""
     for node in nodes:
         if node.operator_before in ("&&", "||") or not isinstance(node, Block):
             continue
         if node.kind in ("{", "("):
-            yield from _waited_for(node.nodes, string)
+            yield from _waited_for(node.nodes, string, find_host)
         asked = [one for one in node.nodes if one.part == ""]
         is_wait = len(asked) == 1 and (node.kind, asked[0].is_negated) in (("until", False), ("while", True))
         is_limited = _LOOP_EXIT.search(string.text, node.start, node.end) is not None
         if is_wait and (not is_limited or _fails_after_time(string.text[node.start : node.end])):
-            host = _listener(asked[0], string)
+            host = find_host(asked[0], string)
             if host:
                 yield host, string.place(asked[0]), is_limited
 
@@ -264,6 +287,19 @@ def _listener(asked: Node, string: ShellString) -> str:
             return found[1] if found else ""
     device = _DEV_TCP.search(string.text, asked.start, asked.end)
     return device[1] if device else ""
+
+
+def _find_looked_up_name(asked: Node, string: ShellString) -> str:
+    """Return the name that the condition of a loop asks the DNS server for; "" for other conditions.
+
+    Other programs also read /etc/hosts, in which a Pod has its own name.
+    """
+    for command in processes.iter_commands([asked]):
+        process = string.process(command)
+        plain = [word.text for word in process.words[1:] if not word.text.startswith(("-", "+"))]
+        if process.name in ("nslookup", "host"):
+            return plain[0] if plain and all(word.is_known for word in process.words) else ""
+    return ""
 
 
 def _list_plain_arguments(words: list[str]) -> list[str]:
