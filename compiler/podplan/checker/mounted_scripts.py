@@ -26,7 +26,12 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
     """
     if plan.cr is None or not has_config_map_volume(plan):
         return plan
-    from podplan.lint.analysis.mounted_scripts import inline_scripts, list_configuration_volumes
+    from podplan.lint.analysis.mounted_scripts import (
+        has_python,
+        inline_scripts,
+        list_configuration_volumes,
+        list_python_volumes,
+    )
 
     config_maps: dict[str, TracedDocument | None] = {}
 
@@ -56,4 +61,8 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
     for group in groups:
         for volume, name in list_configuration_volumes(group):
             add_reference(group, volume, name, find_config_map(name))
+    for group, volume, name in list_python_volumes(groups):
+        config_map = find_config_map(name)
+        if config_map is not None and has_python(config_map):
+            add_reference(group, volume, name, config_map)
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))
