@@ -62,7 +62,7 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
         for volume, name in list_configuration_volumes(group):
             add_reference(group, volume, name, find_config_map(name))
     for group, volume, name in list_python_volumes(groups):
-        config_map = find_config_map(name)
-        if config_map is not None and has_python(config_map):
-            add_reference(group, volume, name, config_map)
+        mounted = find_config_map(name)
+        if mounted is not None and has_python(mounted):
+            add_reference(group, volume, name, mounted)
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))

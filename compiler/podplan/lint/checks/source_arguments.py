@@ -12,9 +12,11 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.commands import DeepSpeedCommand
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.features import SHELL
+from podplan.lint.analysis.jobs import spec_of
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.python_sources import (
     PythonSource,
@@ -88,7 +90,8 @@ def _find_passed(job: LoweredJob, source: PythonSource) -> tuple[str, tuple[str,
     invocation = source.launch.invocation
     parsed = line.command_line if line is not None else invocation.parsed
     if isinstance(parsed, DeepSpeedCommand):
-        is_sure = parsed.command_line.is_certain and "no_local_rank" not in parsed.flags
+        is_off = get_mapping(spec_of(job), "config").get("localRank", True) is not True
+        is_sure = parsed.command_line.is_certain and "no_local_rank" not in parsed.flags and not is_off
         return ("deepspeed", ("--local_rank",)) if is_sure else None
     if invocation.launcher == "torch.distributed.launch" and "use_env" not in invocation.options:
         return "torch.distributed.launch", ("--local-rank", "--local_rank")

@@ -72,7 +72,10 @@ class RequiredVariable(NamedTuple):
 
 @check(requires=("configMap", SHELL))
 def source_variable_unset(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A variable that a script requires and that nothing sets. Values: ``name``, ``file``, ``why``, ``error``."""
+    """A variable that a script requires and that nothing sets.
+
+    Values: ``name``, ``file``, ``why``, ``error``.
+    """
     job = target.job
     if job.declared_kind is not None:
         return
