@@ -31,7 +31,10 @@ from podplan.lint.target import LoweredJob, cache_latest
 
 _MOST_TEXT = 50_000
 _MOST_NESTING = 40  # open brackets, and calls of functions that are followed
-_CHANGED = (ast.Return, ast.Raise)
+_LEAVING = (ast.Return, ast.Raise)
+_BRANCHING = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match)
+_SUPPRESSING = ("suppress", "contextlib.suppress")
+ENDING_CALLS = ("sys.exit", "exit", "quit", "os._exit")
 
 
 class PythonSource(NamedTuple):
@@ -85,10 +88,8 @@ def _iter_sources(job: LoweredJob) -> Iterator[PythonSource]:
         if invocation.is_conditional:
             continue
         if line is not None and not line.is_custom:
-            script, arguments = (
-                line.command_line.command_line.script,
-                line.command_line.command_line.arguments,
-            )
+            parsed = line.command_line.command_line
+            script, arguments = parsed.script, parsed.arguments
         if script is None or not script.is_known or not script.text.endswith(".py"):
             continue
         path = _find_path(launch, where, script.text)
@@ -182,7 +183,7 @@ def _iter_block(
         if isinstance(statement, ast.If) and _is_main_guard(statement.test):
             yield from _iter_block(statement.body, functions, called)
         elif isinstance(statement, ast.With):
-            if "suppress" not in ast.dump(statement.items[0].context_expr):
+            if not any(_is_call(item.context_expr, _SUPPRESSING) for item in statement.items):
                 yield from _iter_block(statement.body, functions, called)
         elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Return)):
             for node in iter_certain_expressions(statement):
@@ -192,14 +193,27 @@ def _iter_block(
                         called.add(function.name)
                         yield from _iter_block(function.body, functions, called)
             yield statement
-            if isinstance(statement, _CHANGED):
+            if isinstance(statement, _LEAVING):
                 return
         elif isinstance(statement, ast.If):
             yield statement  # its test
+        if isinstance(statement, _BRANCHING) and _may_leave(statement):
+            return
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether a statement may end its function or the script without an error."""
+    return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
+
+
+def _is_call(node: ast.AST, names: tuple[str, ...]) -> bool:
+    return isinstance(node, ast.Call) and get_dotted_name(node.func) in names
 
 
 def _is_main_guard(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return "__name__" in (get_dotted_name(test.left), get_dotted_name(test.comparators[0]))
 
 
 def iter_certain_expressions(statement: ast.AST) -> Iterator[ast.AST]:

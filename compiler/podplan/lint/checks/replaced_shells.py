@@ -1,7 +1,7 @@
 """Commands of a script that never run, because ``exec`` has replaced the shell before them.
 
-Source: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_21 (exec: if command is
-given, the shell does not return).
+Source: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_21 (exec does not
+return if a command is given).
 """
 
 from __future__ import annotations

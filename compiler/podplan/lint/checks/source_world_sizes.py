@@ -16,6 +16,7 @@ from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.checks.python_sources import (
+    ENDING_CALLS,
     PythonSource,
     get_constant,
     get_dotted_name,
@@ -87,7 +88,7 @@ def _iter_demands(tree: ast.Module) -> Iterator[tuple[ast.AST, int]]:
             if isinstance(node, ast.Call) and get_dotted_name(node.func).endswith("init_process_group"):
                 for keyword in node.keywords:
                     value = get_constant(keyword.value)
-                    if keyword.arg == "world_size" and type(value) is int and value > 0:
+                    if keyword.arg == "world_size" and type(value) is int and value > 1:
                         yield keyword.value, value
 
 
@@ -95,7 +96,7 @@ def _ends_script(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
         return True
     is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    return is_call and get_dotted_name(statement.value.func) in ("sys.exit", "exit", "os._exit")  # type: ignore[attr-defined]
+    return is_call and get_dotted_name(statement.value.func) in ENDING_CALLS  # type: ignore[attr-defined]
 
 
 def _list_assigned(tree: ast.Module) -> frozenset[str]:
