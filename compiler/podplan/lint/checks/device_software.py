@@ -13,8 +13,9 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
-from podplan.core.typing import TYPE_CHECKING, Any
+from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.features import PYTHON_TEXT, list_features
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import (
@@ -25,19 +26,8 @@ from podplan.lint.analysis.resources import (
 )
 from podplan.lint.analysis.script_options import ScriptOption, list_program_options
 from podplan.lint.checks.outputs import ContainerPath, trainings
-from podplan.lint.checks.python_sources import (
-    PythonSource,
-    get_constant,
-    get_dotted_name,
-    iter_certain_expressions,
-    iter_certain_statements,
-    list_python_sources,
-)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
-
-if TYPE_CHECKING:
-    from ast import AST
 
 Clue = tuple[TracedDocument, Path, str]  # the path of a setting, and its description in a message
 
@@ -67,7 +57,6 @@ _CPU_VARIABLES = {
     "ACCELERATE_USE_CPU": "true",
 }
 _GPU_DEVICE = compile_lazily(r"(?:cuda|gpu|rocm)(?::\d+)?")
-_STARTS_GROUP = ("dist.init_process_group", "torch.distributed.init_process_group", "init_process_group")
 # Devices that do not compute.
 _NO_COMPUTING = ("rdma/", "hugepages-")
 
@@ -150,32 +139,15 @@ def backend_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             related = [(where.group.doc, (*where.base, "resources"), "no GPUs")]
             yield Violation(path, {"what": what, "instead": instead}, related, doc=doc, group=where.group)
             break
-    for source in list_python_sources(job):
-        if _may_have_gpus(source.where.group):
-            continue
-        found = next(_iter_gpu_calls(source), None)
-        if found is not None:
-            node, what, instead = found
+    if PYTHON_TEXT in list_features(job):
+        from podplan.lint.checks.source_devices import iter_gpu_calls
+
+        for source, node, what, instead in iter_gpu_calls(job):
+            if _may_have_gpus(source.where.group):
+                continue
             related = [(source.where.group.doc, (*source.where.base, "resources"), "no GPUs")]
             values = {"what": f"{source.name} calls {what}", "instead": instead}
             yield Violation(source.locate(node), values, related, doc=source.doc, group=source.group)
-
-
-def _iter_gpu_calls(source: PythonSource) -> Iterator[tuple[AST, str, str]]:
-    """Yield the calls of a script that fail without a GPU."""
-    import ast
-
-    for statement in iter_certain_statements(source.tree):
-        for node in iter_certain_expressions(statement):
-            name = get_dotted_name(node.func) if isinstance(node, ast.Call) else ""
-            if not isinstance(node, ast.Call) or not name:
-                continue
-            if name in _STARTS_GROUP:
-                stated = [one.value for one in node.keywords if one.arg == "backend"] or node.args[:1]
-                if stated and get_constant(stated[0]) == "nccl":
-                    yield node, f'{name}("nccl"), and NCCL requires GPUs', "use gloo"
-            elif name == "torch.cuda.set_device":
-                yield node, f"{name}, which requires a GPU", "use the device cpu"
 
 
 def _iter_gpu_clues(

@@ -15,7 +15,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers.commands import DeepSpeedCommand
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
-from podplan.lint.analysis.features import SHELL
+from podplan.lint.analysis.features import PYTHON_TEXT
 from podplan.lint.analysis.jobs import spec_of
 from podplan.lint.analysis.script_options import list_program_options
 from podplan.lint.checks.python_sources import (
@@ -46,7 +46,7 @@ class ScriptParser(NamedTuple):
         return any(option.startswith(name) for option in self.options)
 
 
-@check(requires=("configMap", SHELL))
+@check(requires=(PYTHON_TEXT,))
 def source_argument_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An argument that a script does not know, or requires and does not get. Values: ``file``, ``what``."""
     job = target.job

@@ -14,7 +14,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.process_variables import PROCESS_VARIABLES
-from podplan.lint.analysis.features import SHELL
+from podplan.lint.analysis.features import PYTHON_TEXT
 from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.analysis.processes import programs_of
@@ -70,7 +70,7 @@ class RequiredVariable(NamedTuple):
     error: str
 
 
-@check(requires=("configMap", SHELL))
+@check(requires=(PYTHON_TEXT,))
 def source_variable_unset(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A variable that a script requires and that nothing sets.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any
-from podplan.lint.analysis.features import SHELL
+from podplan.lint.analysis.features import PYTHON_TEXT
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.checks.python_sources import (
@@ -28,7 +28,7 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 
-@check(requires=("configMap", SHELL))
+@check(requires=(PYTHON_TEXT,))
 def source_world_size(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """A number of processes that a script demands, and that the job does not have.
 
