@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from podplan.core.provenance import TracedDocument, trace_to_source
+from podplan.core.provenance import Path, TracedDocument, trace_to_source
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.kinds.spec import Reference
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.pipeline import JobPlan, ResolvedReference
@@ -25,7 +26,12 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
     """
     if plan.cr is None or not has_config_map_volume(plan):
         return plan
-    from podplan.lint.analysis.mounted_scripts import inline_scripts, list_configuration_volumes
+    from podplan.lint.analysis.mounted_scripts import (
+        has_python,
+        inline_scripts,
+        list_configuration_volumes,
+        list_python_volumes,
+    )
 
     config_maps: dict[str, TracedDocument | None] = {}
 
@@ -33,6 +39,15 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
         if name not in config_maps:
             config_maps[name] = reader.find_beside(plan.item.doc, "ConfigMap", name)
         return config_maps[name]
+
+    def add_reference(group: ReplicaGroup, place: Path, name: str, config_map: TracedDocument | None) -> None:
+        if config_map is None or any(one.doc is config_map for one in references):
+            return
+        steps = trace_to_source(group.doc, place)
+        path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
+        namespace = get_text(get_mapping(config_map.data, "metadata"), "namespace")
+        reference = Reference("", "ConfigMap", namespace, name, path)
+        references.append(ResolvedReference(reference, config_map))
 
     groups, references = [], list(plan.references)
     for group in plan.replica_groups:
@@ -42,23 +57,12 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
         inlined, scripts = inline_scripts(group, find_config_map)
         groups.append(inlined)
         for script, config_map in scripts:
-            if any(one.doc is config_map for one in references):
-                continue
-            steps = trace_to_source(group.doc, script.place)
-            path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
-            metadata = get_mapping(config_map.data, "metadata")
-            reference = Reference(
-                "", "ConfigMap", get_text(metadata, "namespace"), script.mounted.config_map, path
-            )
-            references.append(ResolvedReference(reference, config_map))
-    for pod in groups:
-        for volume, name in list_configuration_volumes(pod):
-            configuration = find_config_map(name)
-            if configuration is None or any(one.doc is configuration for one in references):
-                continue
-            steps = trace_to_source(pod.doc, volume)
-            path = next((step.path for step in steps if step.doc is plan.cr), ("spec",))
-            metadata = get_mapping(configuration.data, "metadata")
-            reference = Reference("", "ConfigMap", get_text(metadata, "namespace"), name, path)
-            references.append(ResolvedReference(reference, configuration))
+            add_reference(group, script.place, script.mounted.config_map, config_map)
+    for group in groups:
+        for volume, name in list_configuration_volumes(group):
+            add_reference(group, volume, name, find_config_map(name))
+    for group, volume, name in list_python_volumes(groups):
+        mounted = find_config_map(name)
+        if mounted is not None and has_python(mounted):
+            add_reference(group, volume, name, mounted)
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))

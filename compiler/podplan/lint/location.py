@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podplan.core.findings import Location, TextPath, value_at
+from podplan.core.lazy_regex import compile_lazily
 from podplan.core.provenance import (
     DocumentPath,
     Path,
@@ -12,6 +13,8 @@ from podplan.core.provenance import (
     trace_to_source,
 )
 from podplan.core.typing import NamedTuple
+
+_WORD = compile_lazily(r"\S+")
 
 
 class SourceLocation(NamedTuple):
@@ -62,7 +65,8 @@ def _within(doc: TracedDocument, path: TextPath, end: TraceStep) -> Location | N
 def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int, int] | None:
     """The range of the ``written`` text that became the range ``wanted`` of the text ``made`` of it.
 
-    Where a line differs, as one with a parameter does, it is all of the line; None where that is unknown.
+    Where a line differs, as one with a parameter does, it is all of the line, or of the only line the words
+    at the same place; None where that is unknown.
     """
     start, end = wanted
     if not 0 <= start <= end <= len(made) or not written:
@@ -87,9 +91,19 @@ def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int,
     line = after[number + shift]
     first = sum(len(text) + 1 for text in after[: number + shift])
     if line != before[number]:
-        return first, first + len(line)
+        words = _find_words(made, written, wanted) if line == written else None
+        return words or (first, first + len(line))
     column = start - sum(len(text) + 1 for text in before[:number])
     return first + column, first + min(column + end - start, len(line))
+
+
+def _find_words(made: str, written: str, wanted: tuple[int, int]) -> tuple[int, int] | None:
+    """The words of a ``written`` line at the places of those of ``made``; None where their number differs."""
+    before, after = ([found.span() for found in _WORD.finditer(line)] for line in (made, written))
+    chosen = [at for at, (start, end) in enumerate(before) if start < wanted[1] and end > wanted[0]]
+    if len(before) != len(after) or not chosen:
+        return None
+    return after[chosen[0]][0], after[chosen[-1]][1]
 
 
 def _build_location(doc: TracedDocument, path: Path, at_key: bool) -> Location:

@@ -128,8 +128,9 @@ def inline_scripts(
     group: ReplicaGroup, find_config_map: Callable[[str], TracedDocument | None]
 ) -> tuple[ReplicaGroup, list[tuple[MountedScript, TracedDocument]]]:
     """Return Pods with the text of their mounted scripts in their commands, and the scripts with the
-    ConfigMaps that contain them."""
+    ConfigMaps that contain them, also of those that the kubelet would change in a command."""
     inlined: list[tuple[MountedScript, TracedDocument]] = []
+    expanded: list[tuple[MountedScript, TracedDocument]] = []
     doc = group.doc
     for script in find_mounted_scripts(doc.data):
         config_map = find_config_map(script.mounted.config_map)
@@ -138,7 +139,10 @@ def inline_scripts(
             if config_map is not None
             else ""
         )
-        if config_map is None or not text or len(text) > MOST_TEXT or _is_expanded(doc.data, script, text):
+        if config_map is None or not text or len(text) > MOST_TEXT:
+            continue
+        if _is_expanded(doc.data, script, text):
+            expanded.append((script, config_map))
             continue
         shebang = _SHEBANG.match(text)
         if script.is_program and shebang is None:
@@ -148,7 +152,7 @@ def inline_scripts(
             doc, script, DocumentPath(config_map, ("data", script.mounted.key)), text, shell
         )
         inlined.append((script, config_map))
-    return (group._replace(doc=doc) if inlined else group), inlined
+    return (group._replace(doc=doc) if inlined else group), [*inlined, *expanded]
 
 
 def list_configuration_volumes(group: ReplicaGroup) -> Iterator[tuple[Path, str]]:
@@ -167,6 +171,40 @@ def list_configuration_volumes(group: ReplicaGroup) -> Iterator[tuple[Path, str]
             name = get_text(get_mapping(volume, "configMap"), "name")
             if name and get_text(volume, "name") in mounted:
                 yield ("spec", "volumes", number, "configMap", "name"), name
+
+
+def list_python_volumes(groups: Sequence[ReplicaGroup]) -> Iterator[tuple[ReplicaGroup, Path, str]]:
+    """Yield the ConfigMaps that Pods mount, in which a Python script that a Pod starts may be, with the paths
+    of their names in the Pod."""
+    pods = [group for group in groups if group.doc.data["kind"] == "Pod"]
+    if not any(map(_names_python, pods)):
+        return
+    for group in pods:
+        spec = get_mapping(group.doc.data, "spec")
+        mounted = {
+            get_text(mount, "name")
+            for _, container in get_entries(spec, "containers")
+            for _, mount in get_entries(container, "volumeMounts")
+        }
+        for number, volume in get_entries(spec, "volumes"):
+            name = get_text(get_mapping(volume, "configMap"), "name")
+            if name and get_text(volume, "name") in mounted:
+                yield group, ("spec", "volumes", number, "configMap", "name"), name
+
+
+def has_python(config_map: TracedDocument) -> bool:
+    """Whether a ConfigMap has a Python script."""
+    return any(isinstance(key, str) and key.endswith(".py") for key in get_mapping(config_map.data, "data"))
+
+
+def _names_python(group: ReplicaGroup) -> bool:
+    spec = get_mapping(group.doc.data, "spec")
+    return any(
+        isinstance(text, str) and ".py" in text
+        for _, container in get_entries(spec, "containers")
+        for key in ("command", "args")
+        for text in _get_list(container, key)
+    )
 
 
 def _is_expanded(pod: Any, script: MountedScript, text: str) -> bool:

@@ -15,6 +15,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
+from podplan.lint.analysis.features import PYTHON_TEXT, list_features
 from podplan.lint.analysis.launches import TRAINING_LAUNCHERS, ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import (
@@ -138,6 +139,15 @@ def backend_without_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             related = [(where.group.doc, (*where.base, "resources"), "no GPUs")]
             yield Violation(path, {"what": what, "instead": instead}, related, doc=doc, group=where.group)
             break
+    if PYTHON_TEXT in list_features(job):
+        from podplan.lint.checks.source_devices import iter_gpu_calls
+
+        for source, node, what, instead in iter_gpu_calls(job):
+            if _may_have_gpus(source.where.group):
+                continue
+            related = [(source.where.group.doc, (*source.where.base, "resources"), "no GPUs")]
+            values = {"what": f"{source.name} calls {what}", "instead": instead}
+            yield Violation(source.locate(node), values, related, doc=source.doc, group=source.group)
 
 
 def _iter_gpu_clues(

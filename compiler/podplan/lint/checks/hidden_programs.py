@@ -108,7 +108,8 @@ def code_mounted_elsewhere(subject: Target, _: Mapping[str, Any]) -> Iterator[Vi
                 where.container, "workingDir"
             )  # of the workers, which script-in-worker-folder reports
             is_own = given is not where.group and f"{own}/".startswith(f"{at}/")
-            if is_own or not _is_code(where.group, mount) or _is_named(at, launch, where):
+            is_code = _is_code(where.group, mount) or _has_script(job, where.group, mount, script.text)
+            if is_own or not is_code or _is_named(at, launch, where):
                 continue
             values = {
                 "script": script.text,
@@ -143,7 +144,9 @@ def _find_absolute(
         at = normpath(get_text(mount, "mountPath") or "/")
         volume = volume_of(where.group, get_text(mount, "name"))
         claim = get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName")
-        if claim not in claims and not (is_code and _is_code(where.group, mount)):
+        name = normpath(script.text).rpartition("/")[2]
+        is_found = (is_code and _is_code(where.group, mount)) or _has_script(job, where.group, mount, name)
+        if claim not in claims and not is_found:
             continue
         if not _is_named(at, launch, where):
             values = {
@@ -194,6 +197,20 @@ def _is_code(group: ReplicaGroup, mount: Mapping[str, Any]) -> bool:
         is_kept
         and _CODE_FOLDER.fullmatch(get_text(mount, "mountPath").rstrip("/").lower()) is not None
         and any(_CODE.fullmatch(name) for name in names)
+    )
+
+
+def _has_script(job: LoweredJob, group: ReplicaGroup, mount: Mapping[str, Any], script: str) -> bool:
+    """Whether a mounted ConfigMap of the same file has a script."""
+    source = get_mapping(volume_of(group, get_text(mount, "name")), "configMap")
+    name = get_text(source, "name")
+    if not name or mount.get("subPath") or source.get("items"):
+        return False
+    return any(
+        one.doc.data.get("kind") == "ConfigMap"
+        and get_text(get_mapping(one.doc.data, "metadata"), "name") == name
+        and script in get_mapping(one.doc.data, "data")
+        for one in job.references.values()
     )
 
 

@@ -32,7 +32,7 @@ from podplan.lint.target import Target, Violation
 
 _SHARED_POD_FIELDS = ("metadata.namespace", "spec.serviceAccountName")
 # The variables that deepspeed exports (deepspeed/launcher/runner.py, EXPORT_ENVS).
-_EXPORTED_BY_DEEPSPEED = compile_lazily(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
+EXPORTED_BY_DEEPSPEED = compile_lazily(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
 
 _VARIABLE_NAMES = {
@@ -75,7 +75,7 @@ def env_lost_over_ssh(target: Target, params: Mapping[str, Any]) -> Iterator[Vio
         label = "the launcher, which does not set it"
     elif spec_of(job).get("disableCustomEnv") is True:
         exported_names = {
-            name for _, name, _ in iter_env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)
+            name for _, name, _ in iter_env(container.data) if EXPORTED_BY_DEEPSPEED.match(name)
         }
         reason, related_path = "disableCustomEnv excludes it from the env file", ("spec", "disableCustomEnv")
         label = "the env file is disabled here"

@@ -1,0 +1,248 @@
+"""Python scripts that a job starts, where the file of the job has their text: in a ConfigMap, or in a
+here-document that the command of the same container writes.
+
+Statements are certain if the script always executes them: those of the module and of functions that it calls,
+without branches, loops and ``try``.
+
+Source: https://docs.python.org/3/reference/simple_stmts.html
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from posixpath import normpath
+
+from podplan.core.findings import Path, TextPath
+from podplan.core.provenance import TracedDocument
+from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import NamedTuple
+from podplan.kubernetes.accessors import get_mapping, get_text
+from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.jobs import is_mode_enabled
+from podplan.lint.analysis.launches import ContainerLaunch
+from podplan.lint.analysis.mounted_scripts import find_mounted_key
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.script_files import list_written_files
+from podplan.lint.checks.outputs import ContainerPath, trainings
+from podplan.lint.target import LoweredJob, cache_latest
+
+_MOST_TEXT = 50_000
+_MOST_NESTING = 40  # open brackets, and calls of functions that are followed
+_LEAVING = (ast.Return, ast.Raise)
+_BRANCHING = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match)
+_SUPPRESSING = ("suppress", "contextlib.suppress")
+ENDING_CALLS = ("sys.exit", "exit", "quit", "os._exit")
+
+
+class PythonSource(NamedTuple):
+    """The text of a Python script that a job starts.
+
+    ``where`` is the container in which it runs, ``script`` its word, and ``arguments`` are the words that the
+    command gives it. The text begins at ``start`` of the string at ``path`` of ``doc``.
+    """
+
+    launch: ContainerLaunch
+    where: ContainerPath
+    script: Word
+    arguments: tuple[Word, ...]
+    name: str
+    text: str
+    tree: ast.Module
+    doc: TracedDocument
+    path: Path
+    start: int
+
+    @property
+    def group(self) -> ReplicaGroup | None:
+        """The Pods of which the text is a part; None for a ConfigMap."""
+        return self.where.group if self.doc is self.where.group.doc else None
+
+    def locate(self, node: ast.AST) -> Path:
+        """Return the place of a statement or expression."""
+        lines = self.text.split("\n")
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        begin = sum(len(one) + 1 for one in lines[: line - 1])
+        prefix = lines[line - 1].encode()[:column].decode(errors="replace")
+        begin += len(prefix)
+        last, last_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+        end = begin + (last_column - column if last == line else len(lines[line - 1]) - len(prefix))
+        return TextPath(self.path, (self.start + begin, self.start + max(end, begin + 1)))
+
+
+@cache_latest
+def list_python_sources(job: LoweredJob) -> tuple[PythonSource, ...]:
+    """Return the Python scripts of a job whose text is known."""
+    if is_mode_enabled(job, "debug"):
+        return ()
+    return tuple(_iter_sources(job))
+
+
+def _iter_sources(job: LoweredJob) -> Iterator[PythonSource]:
+    line = find_deepspeed_line(job)
+    for launch, where in trainings(job):
+        invocation = launch.invocation
+        script, arguments = invocation.script, invocation.arguments
+        if invocation.is_conditional:
+            continue
+        if line is not None and not line.is_custom:
+            parsed = line.command_line.command_line
+            script, arguments = parsed.script, parsed.arguments
+        if script is None or not script.is_known or not script.text.endswith(".py"):
+            continue
+        path = _find_path(launch, where, script.text)
+        found = _find_text(job, where, path) if path else None
+        if found is None:
+            continue
+        doc, place, text, start = found
+        tree = _parse(text)
+        if tree is not None:
+            name = path.rpartition("/")[2]
+            yield PythonSource(launch, where, script, arguments, name, text, tree, doc, place, start)
+
+
+def _find_path(launch: ContainerLaunch, where: ContainerPath, script: str) -> str:
+    """Return the absolute path of a script; "" if its folder is unknown."""
+    if script.startswith("/"):
+        return normpath(script)
+    if launch.group is not where.group:
+        return ""
+    folder = get_text(where.container, "workingDir")
+    for _, process in programs_of(where.container):
+        if process.name == "cd":
+            targets = process.words[1:]
+            if len(targets) != 1 or not targets[0].is_known or not targets[0].text.startswith("/"):
+                return ""
+            folder = targets[0].text
+    return normpath(f"{folder}/{script}") if folder.startswith("/") else ""
+
+
+def _find_text(
+    job: LoweredJob, where: ContainerPath, path: str
+) -> tuple[TracedDocument, Path, str, int] | None:
+    """Return the document with the text of a file, its path and the offset there."""
+    mounted = find_mounted_key(get_mapping(where.group.doc.data, "spec"), where.container, path)
+    if mounted is not None:
+        for reference in job.references.values():
+            data = reference.doc.data
+            is_same = get_text(get_mapping(data, "metadata"), "name") == mounted.config_map
+            if data.get("kind") == "ConfigMap" and is_same:
+                text = get_text(get_mapping(data, "data"), mounted.key)
+                return reference.doc, ("data", mounted.key), text, 0
+        return None
+    written = [file for file in list_written_files(where.container) if file.path == path]
+    if len(written) != 1:
+        return None
+    return where.group.doc, (*where.base, *written[0].place), written[0].text, written[0].start
+
+
+def _parse(text: str) -> ast.Module | None:
+    """Return the syntax tree of a script; None for one that is too long, too deep, or not valid."""
+    if (
+        not text
+        or len(text) > _MOST_TEXT
+        or "\r" in text
+        or "\f" in text
+        or _count_nesting(text) > _MOST_NESTING
+    ):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _count_nesting(text: str) -> int:
+    depth = most = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            most = max(most, depth)
+        elif character in ")]}":
+            depth -= 1
+    return most
+
+
+def iter_certain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements that a script always executes, up to the first that ends it."""
+    functions: dict[str, ast.FunctionDef | None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = None if node.name in functions else node
+    yield from _iter_block(tree.body, functions, set())
+
+
+def _iter_block(
+    body: list[ast.stmt], functions: dict[str, ast.FunctionDef | None], called: set[str]
+) -> Iterator[ast.stmt]:
+    for statement in body:
+        if isinstance(statement, ast.If) and _is_main_guard(statement.test):
+            yield from _iter_block(statement.body, functions, called)
+        elif isinstance(statement, ast.With):
+            if not any(_is_call(item.context_expr, _SUPPRESSING) for item in statement.items):
+                yield from _iter_block(statement.body, functions, called)
+        elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Return)):
+            for node in iter_certain_expressions(statement):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    function = functions.get(node.func.id)
+                    if function is not None and function.name not in called and len(called) < _MOST_NESTING:
+                        called.add(function.name)
+                        yield from _iter_block(function.body, functions, called)
+            yield statement
+            if isinstance(statement, _LEAVING):
+                return
+        elif isinstance(statement, ast.If):
+            yield statement  # its test
+        if isinstance(statement, _BRANCHING) and _may_leave(statement):
+            return
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether a statement may end its function or the script without an error."""
+    return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
+
+
+def _is_call(node: ast.AST, names: tuple[str, ...]) -> bool:
+    return isinstance(node, ast.Call) and get_dotted_name(node.func) in names
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return "__name__" in (get_dotted_name(test.left), get_dotted_name(test.comparators[0]))
+
+
+def iter_certain_expressions(statement: ast.AST) -> Iterator[ast.AST]:
+    """Yield the expressions that a statement always evaluates; of ``if`` only the test."""
+    pending: list[ast.AST] = [statement.test] if isinstance(statement, ast.If) else [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ListComp, ast.DictComp, ast.SetComp)):
+            continue
+        if isinstance(node, ast.GeneratorExp):
+            continue
+        if isinstance(node, ast.IfExp):
+            pending.append(node.test)
+        elif isinstance(node, ast.BoolOp):
+            pending.append(node.values[0])
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def get_dotted_name(node: ast.AST) -> str:
+    """Return a name with its attributes, such as ``os.environ``; "" for other expressions."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def get_constant(node: ast.AST | None) -> object:
+    """Return the value of a constant; None for other expressions."""
+    return node.value if isinstance(node, ast.Constant) else None
