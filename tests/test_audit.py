@@ -143,3 +143,13 @@ def test_the_figures_of_the_ninth_set() -> None:
 
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]
+
+
+def test_the_figures_of_the_tenth_set() -> None:
+    folder = AUDIT / "tenth"
+    mistakes = load_mistakes(folder)
+    found = [one for one in mistakes if not one.not_found]
+    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (127, 130, 52)
+    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
+    assert "98 of its 130 mistakes" in readme
+    assert f"it finds {len(found)} of {len(mistakes)}." in readme
