@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 
 from podplan.core.typing import NamedTuple
 
-MOST_TEXT = 100_000  # characters of a script that is read
+MOST_TEXT = 50_000  # characters of a script that is read
+_MOST_NESTING = 40  # open brackets
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EXITS = frozenset(("exit", "_exit", "quit"))
 _BRANCHES = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.Lambda)
@@ -41,14 +43,36 @@ class PythonScript(NamedTuple):
 
 def read_script(text: str) -> PythonScript | None:
     """Parse a script; None if it is no Python, or too long."""
-    if len(text) > MOST_TEXT:
+    tree = parse_python(text)
+    try:
+        calls = tuple(_iter_calls(tree, text)) if tree is not None else ()
+    except RecursionError:
+        return None
+    return PythonScript(calls, _find_constants(tree)) if tree is not None else None
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """Return the syntax tree of a script; None for one that is too long, too deep, or not valid."""
+    is_plain = "\r" not in text and "\f" not in text  # otherwise lines of Python differ from those of YAML
+    if not text or len(text) > MOST_TEXT or not is_plain or _count_nesting(text) > _MOST_NESTING:
         return None
     try:
-        tree = ast.parse(text)
-        calls = tuple(_iter_calls(tree, text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return PythonScript(calls, _find_constants(tree))
+
+
+def _count_nesting(text: str) -> int:
+    depth = most = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            most = max(most, depth)
+        elif character in ")]}":
+            depth -= 1
+    return most
 
 
 def _find_constants(tree: ast.Module) -> dict[str, object]:

@@ -10,7 +10,6 @@ Source: https://docs.python.org/3/reference/simple_stmts.html
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from posixpath import normpath
 
@@ -25,12 +24,12 @@ from podplan.lint.analysis.jobs import is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.mounted_scripts import find_mounted_key
 from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.python_code import parse_python
 from podplan.lint.analysis.script_files import list_written_files
 from podplan.lint.checks.outputs import ContainerPath, trainings
 from podplan.lint.target import LoweredJob, cache_latest
 
-_MOST_TEXT = 50_000
-_MOST_NESTING = 40  # open brackets, and calls of functions that are followed
+_MOST_CALLS = 40  # nested calls of functions that are followed
 _LEAVING = (ast.Return, ast.Raise)
 _BRANCHING = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match)
 _SUPPRESSING = ("suppress", "contextlib.suppress")
@@ -97,7 +96,7 @@ def _iter_sources(job: LoweredJob) -> Iterator[PythonSource]:
         if found is None:
             continue
         doc, place, text, start = found
-        tree = _parse(text)
+        tree = parse_python(text)
         if tree is not None:
             name = path.rpartition("/")[2]
             yield PythonSource(launch, where, script, arguments, name, text, tree, doc, place, start)
@@ -138,35 +137,6 @@ def _find_text(
     return where.group.doc, (*where.base, *written[0].place), written[0].text, written[0].start
 
 
-def _parse(text: str) -> ast.Module | None:
-    """Return the syntax tree of a script; None for one that is too long, too deep, or not valid."""
-    if (
-        not text
-        or len(text) > _MOST_TEXT
-        or "\r" in text
-        or "\f" in text
-        or _count_nesting(text) > _MOST_NESTING
-    ):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _count_nesting(text: str) -> int:
-    depth = most = 0
-    for character in text:
-        if character in "([{":
-            depth += 1
-            most = max(most, depth)
-        elif character in ")]}":
-            depth -= 1
-    return most
-
-
 def iter_certain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield the statements that a script always executes, up to the first that ends it."""
     functions: dict[str, ast.FunctionDef | None] = {}
@@ -189,7 +159,7 @@ def _iter_block(
             for node in iter_certain_expressions(statement):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     function = functions.get(node.func.id)
-                    if function is not None and function.name not in called and len(called) < _MOST_NESTING:
+                    if function is not None and function.name not in called and len(called) < _MOST_CALLS:
                         called.add(function.name)
                         yield from _iter_block(function.body, functions, called)
             yield statement
