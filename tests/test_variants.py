@@ -43,6 +43,14 @@ def hand_over(*options: str, **more: Any) -> Job:
     return generic(*line, "train.py", **more)
 
 
+def behind(*command: str) -> Job:
+    """Return a job whose training is the second container of the Pod, behind one that runs a command."""
+    first = {**container("logs", 0, command=list(command)), "volumeMounts": []}
+    pod = template(first, container("train", 1, command=["python", "train.py"]))
+    job = pytorch("python", "train.py", gpus=1)
+    return changed(job, {"spec": {"replicaSpecs": {"0": {"template": pod}}}})
+
+
 CLEAN = {
     "torchrun of the controller": started(),
     "processes by GPUs": started({"procPerNode": "gpu", "maxRestarts": 3}),
@@ -79,21 +87,7 @@ CLEAN = {
         *("accelerate", "launch", "--num_machines=2", "--num_processes=8", "--machine_rank=$(rank)"),
         *("--main_process_ip=$(service.worker[0].host)", "--main_process_port=29500", "train.py"),
     ),
-    "a sidecar in front": changed(
-        pytorch("python", "train.py", gpus=1),
-        {
-            "spec": {
-                "replicaSpecs": {
-                    "0": {
-                        "template": template(
-                            {**container("logs", 0, command=["tail", "-F", "/log"]), "volumeMounts": []},
-                            container("train", 1, command=["python", "train.py"]),
-                        )
-                    }
-                }
-            }
-        },
-    ),
+    "a container in front": behind("ship", "/log"),
 }
 
 MISTAKES = {
@@ -205,6 +199,7 @@ MISTAKES = {
         pytorch("python", "train.py", gpus=1, elastic=elastic(1, 4, 2)["spec"]["elastic"]),
         "LIFE007",
     ),
+    "a container in front that never ends": (behind("tail", "-F", "/log"), "LIFE021"),
     "workers for ever": (colossalai(runPolicy={}), "LIFE003"),
     "a queue and another scheduler": (started(pod={"schedulerName": "volcano"}), "SCHED003"),
     # Rules and variables of a GenericJob.
