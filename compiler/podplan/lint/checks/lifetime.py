@@ -7,7 +7,7 @@ docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
@@ -18,6 +18,7 @@ from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_mapping
 from podplan.launchers import endings
 from podplan.lint.analysis.deadlines import (
+    Deadline,
     find_job_deadline,
     find_zero_deadline,
     list_deadlines,
@@ -48,6 +49,7 @@ from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.checks.restarts import is_launched_by_torchrun
 from podplan.lint.target import LoweredJob, Target, Violation
 
+_TIMES_LONGER = 5  # a job that may run this many times as long as its Pods restarts them all the time
 _STAGE_LABELS = frozenset(("stage", "env", "environment", "tier", "purpose"))
 _PRODUCTION = frozenset(("production", "prod", "prd", "live", "release"))
 # Labels and names of automation that starts jobs repeatedly.
@@ -338,22 +340,37 @@ def debug_in_production(target: Target, params: Mapping[str, Any]) -> Iterator[V
 
 @check()
 def deadline_in_pod_template(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
-    """A deadline in the Pod template of a job without a deadline. Values: ``seconds``, ``type``."""
+    """A deadline in the Pod template of a job with a much longer one, or none.
+
+    Values: ``seconds``, ``type``, ``limit``.
+    """
     job = target.job
-    if find_job_deadline(job) is not None:
-        return
+    of_job = find_job_deadline(job)
     for group in job.pods:
-        if find_pod_jobs(job, group) is None or list_deadlines(job, group):
+        if find_pod_jobs(job, group) is None:
             continue
         seconds = get_mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
-        if seconds is not None:
-            values = {"seconds": seconds, "type": format_type_of(group)}
+        if limit := _describe_longer(seconds, list_deadlines(job, group)):
+            values = {"seconds": seconds, "type": format_type_of(group), "limit": limit}
             yield Violation(("spec", "activeDeadlineSeconds"), values, doc=group.doc, group=group)
     for replica_spec in get_replica_specs(job):
         seconds = get_mapping(get_mapping(replica_spec.data, "template"), "spec").get("activeDeadlineSeconds")
-        if seconds is not None:
+        if limit := _describe_longer(seconds, [of_job] if of_job is not None else []):
             path = (*replica_spec.path, "template", "spec", "activeDeadlineSeconds")
-            yield Violation(path, {"seconds": seconds, "type": f" of {replica_spec.type}"})
+            related = [(of_job.doc, of_job.path, "the deadline of the job")] if of_job is not None else []
+            values = {"seconds": seconds, "type": f" of {replica_spec.type}", "limit": limit}
+            yield Violation(path, values, related)
+
+
+def _describe_longer(seconds: object, deadlines: Sequence[Deadline]) -> str:
+    """Return the deadline of a job if Pods end long before it, else ""."""
+    if seconds is None or not deadlines:
+        return "has no deadline" if seconds is not None else ""
+    longest = [one.seconds for one in deadlines]
+    is_longer = type(seconds) is int and all(
+        type(one) is int and one >= seconds * _TIMES_LONGER for one in longest
+    )
+    return f"may run {min(longest)} s" if is_longer else ""
 
 
 @check(params=object_schema({"seconds": COUNT}))
