@@ -28,6 +28,7 @@ from podplan.lint.analysis.deepspeed_settings import (
 from podplan.lint.analysis.jobs import namespace_of
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.script_options import PlacedOption
+from podplan.lint.checks.deepspeed_batch import is_for_deepspeed
 from podplan.lint.checks.deepspeed_zero import ConfiguredTraining, iter_configured_trainings
 from podplan.lint.checks.outputs import mount_of
 from podplan.lint.checks.registration import check
@@ -200,8 +201,8 @@ def _iter_readings(summaries: Mapping[int, SettingsSummary], again: RebuildJob) 
             continue
         job, config = again(number), again(other).groups[0].doc
         training = next(iter_configured_trainings(job), None)
-        if training is not None:
-            text = get_text(get_mapping(config.data, "data"), one.key)
+        text = get_text(get_mapping(config.data, "data"), one.key)
+        if training is not None and is_for_deepspeed(training.placed, text):
             yield _Reading(number, job, training, config, text)
 
 
