@@ -273,9 +273,10 @@ def _iter_batch(data: Mapping[str, Any], is_complete: bool) -> Iterator[_Found]:
 
 
 def _iter_auto(data: Any, names: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield the settings "auto"; below zero_optimization DeepSpeed takes its default instead."""
     if isinstance(data, dict) and len(names) < 4:
         for name, value in data.items():
-            if value == AUTO and names != ("autotuning",):
+            if value == AUTO and names[:1] not in (("autotuning",), ("zero_optimization",)):
                 why = f'sets {name} to "{AUTO}", which only the trainer of transformers replaces'
                 yield _Found((*names, name), why)
             elif name not in ("autotuning", "tensor_parallel"):

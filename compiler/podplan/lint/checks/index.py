@@ -315,6 +315,7 @@ CHECK_MODULES: dict[str, str] = {
     "signal-kept-by-shell": "termination_signals",
     "signal-without-grace": "termination_signals",
     "single-dash-option": "mpi",
+    "size-outside-elasticity": "deepspeed_elasticity",
     "source-argument-refused": "source_arguments",
     "source-variable-unset": "source_variables",
     "source-world-size": "source_world_sizes",
