@@ -324,6 +324,7 @@ CHECK_MODULES: dict[str, str] = {
     "ssh-keys-outside-home": "ssh_identity",
     "ssh-root-refused": "ssh_identity",
     "ssh-users-differ": "ssh_identity",
+    "sshd-path-of-other": "sshd_path",
     "sshd-without-capabilities": "sshd_capabilities",
     "starts-without-wait": "waits",
     "static-by-controller": "rendezvous",
