@@ -14,6 +14,7 @@ from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import ProcessWorld, iter_worlds
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
+from podplan.lint.checks.config_parallelism import list_config_splits
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.source_parallelism import list_source_splits
 from podplan.lint.target import Target, Violation
@@ -61,6 +62,7 @@ def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
                 yield _build_violation(target, world, split, values)
         if not any(splits):
             yield from _iter_source_violations(target, world)
+            yield from _iter_config_violations(target, world)
 
 
 def _iter_source_violations(target: Target, world: ProcessWorld) -> Iterator[Violation]:
@@ -75,6 +77,19 @@ def _iter_source_violations(target: Target, world: ProcessWorld) -> Iterator[Vio
                 related.append((launch.group.doc, launch.locate_word(word), "starts it"))
             places = [*related, *list_replica_places(target.job)]
             yield Violation(source.locate(one.call), values, places, doc=source.doc, group=source.group)
+
+
+def _iter_config_violations(target: Target, world: ProcessWorld) -> Iterator[Violation]:
+    """Yield the configuration files with which a script splits its processes into groups of another size."""
+    for one in list_config_splits(target.job, world, _SIZE_OPTIONS):
+        values = _describe_remainder(world, {name: size for name, size in one.sizes.items() if size > 1})
+        if values is not None:
+            group = world.launch.group
+            doc, path = group.doc, world.launch.locate_word(one.word)
+            if one.word.path[:1] == ("spec",) and target.job.cr is not None:
+                doc, path = target.job.cr, one.word.path
+            places = [(doc, path, "reads the file"), *list_replica_places(target.job)]
+            yield Violation(one.path, values, places, doc=one.doc)
 
 
 def _describe_remainder(world: ProcessWorld, sizes: Mapping[str, int]) -> dict[str, Any] | None:
