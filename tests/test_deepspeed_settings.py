@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.lint.analysis.deepspeed_settings import list_setting_problems
+from podplan.lint.analysis.deepspeed_settings import is_deepspeed_configuration, list_setting_problems
 
 FOUND = {
     '{"a": 1,}': ("is no valid JSON: a comma stands before the closing bracket", ","),
@@ -71,3 +71,25 @@ def test_only_a_complete_configuration_needs_sizes_and_values() -> None:
     text = '{"optimizer": {"type": "Adam", "params": {"lr": "auto"}}}'
     assert not list_setting_problems(text, is_complete=False)
     assert len(list_setting_problems(text, is_complete=True)) == 2
+
+
+def test_zero_takes_its_default_for_auto() -> None:
+    text = '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_bucket_size": "auto"}}'
+    assert not list_setting_problems(text, is_complete=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}}', True),
+        ('{"elasticity": {"enabled": true}, "aio": {"block_size": 1048576}}', True),
+        ('{"train_micro_batch_size_per_gpu": 1, "dataset": "/data"}', False),
+        ('{"train_batch_size": 8, "optimizer": {"type": "AdamW"}}', False),
+        ('{"trainer": {"zero_optimization": {"stage": 2}}}', False),
+        ('["zero_optimization"]', False),
+        ('{"zero_optimization": {"stage": 2}', False),
+        (None, False),
+    ],
+)
+def test_a_configuration_is_known_by_its_settings(text: object, expected: bool) -> None:
+    assert is_deepspeed_configuration(text) is expected

@@ -27,6 +27,7 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
     if plan.cr is None or not has_config_map_volume(plan):
         return plan
     from podplan.lint.analysis.mounted_scripts import (
+        has_parallelism,
         has_python,
         inline_scripts,
         list_configuration_volumes,
@@ -63,6 +64,6 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
             add_reference(group, volume, name, find_config_map(name))
     for group, volume, name in list_python_volumes(groups):
         mounted = find_config_map(name)
-        if mounted is not None and has_python(mounted):
+        if mounted is not None and (has_python(mounted) or has_parallelism(mounted)):
             add_reference(group, volume, name, mounted)
     return plan._replace(replica_groups=tuple(groups), references=tuple(references))

@@ -28,6 +28,15 @@ _TOP_LEVEL = """
     wall_clock_breakdown activation_checkpointing flops_profiler tensorboard csv_monitor elasticity
     autotuning data_efficiency compression_training curriculum_learning sparse_attention comms_logger
 """
+# The other names at the top level.
+_MORE_TOP_LEVEL = """
+    fp16 bf16 bfloat16 amp aio checkpoint compile dataloader_drop_last data_types disable_allgather dump_state
+    eigenvalue hybrid_engine load_universal_checkpoint memory_breakdown monitor_config nebula pipeline
+    progressive_layer_drop seq_parallel_communication_data_type sequence_parallel_size tensor_parallel
+    use_node_local_storage wandb comet weight_quantization
+"""
+# Settings that only a configuration of DeepSpeed has.
+_MARKS = ("zero_optimization", "train_micro_batch_size_per_gpu", "elasticity")
 # Names of other libraries for a setting of DeepSpeed.
 _OTHER_NAMES = {
     "max_grad_norm": "gradient_clipping",
@@ -149,6 +158,20 @@ class _Found(NamedTuple):
     why: str
 
 
+def is_deepspeed_configuration(text: object) -> bool:
+    """Whether a text in JSON is certainly a configuration of DeepSpeed: it has no other settings."""
+    if not isinstance(text, str) or len(text) > MOST_TEXT or not any(mark in text for mark in _MARKS):
+        return False
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(data, dict):
+        return False
+    known = {*_TOP_LEVEL.split(), *_MORE_TOP_LEVEL.split()}
+    return any(mark in data for mark in _MARKS) and known.issuperset(data)
+
+
 def list_setting_problems(text: object, is_complete: bool) -> list[SettingProblem]:
     """Return what DeepSpeed refuses or ignores in a configuration.
 
@@ -250,9 +273,10 @@ def _iter_batch(data: Mapping[str, Any], is_complete: bool) -> Iterator[_Found]:
 
 
 def _iter_auto(data: Any, names: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield the settings "auto"; below zero_optimization DeepSpeed takes its default instead."""
     if isinstance(data, dict) and len(names) < 4:
         for name, value in data.items():
-            if value == AUTO and names != ("autotuning",):
+            if value == AUTO and names[:1] not in (("autotuning",), ("zero_optimization",)):
                 why = f'sets {name} to "{AUTO}", which only the trainer of transformers replaces'
                 yield _Found((*names, name), why)
             elif name not in ("autotuning", "tensor_parallel"):

@@ -21,6 +21,7 @@ from podplan.launchers.wrappers import SHELL_PROGRAMS
 MOST_TEXT = 50_000  # longest script that is read, in characters
 _EXECUTABLE = 0o111
 _DEFAULT_MODE = 0o644
+_PIPELINE_SIZES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size")
 # What the kubelet could expand in a command, but not in a file.
 _EXPANDED = compile_lazily(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _SHEBANG = compile_lazily(r"#![ \t]*(?:/usr/bin/env[ \t]+)?(?:/[\w/]+/)?(bash|sh|dash|ash)[ \t]*\n")
@@ -195,6 +196,12 @@ def list_python_volumes(groups: Sequence[ReplicaGroup]) -> Iterator[tuple[Replic
 def has_python(config_map: TracedDocument) -> bool:
     """Whether a ConfigMap has a Python script."""
     return any(isinstance(key, str) and key.endswith(".py") for key in get_mapping(config_map.data, "data"))
+
+
+def has_parallelism(config_map: TracedDocument) -> bool:
+    """Whether a ConfigMap has a file that splits the processes of a training into a pipeline."""
+    texts = get_mapping(config_map.data, "data").values()
+    return any(name in text for text in texts if isinstance(text, str) for name in _PIPELINE_SIZES)
 
 
 def _names_python(group: ReplicaGroup) -> bool:

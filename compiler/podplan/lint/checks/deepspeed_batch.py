@@ -18,6 +18,7 @@ from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.cross_job import RebuildJob
+from podplan.lint.analysis.deepspeed_settings import is_deepspeed_configuration
 from podplan.lint.analysis.jobs import (
     find_written_path,
     has_trait,
@@ -35,7 +36,19 @@ from podplan.lint.target import LoweredJob, Violation
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 MOST_TEXT = 100_000  # longest configuration that is read, in characters
-_CONFIG = ("deepspeed_config", "deepspeed", "ds_config", "deepspeed_config_file")
+_CONFIG = (
+    "deepspeed_config",
+    "deepspeed",
+    "ds_config",
+    "deepspeed_config_file",
+    "deepspeed_config_path",
+    "ds_config_file",
+    "ds_config_path",
+    "ds_cfg",
+    "ds_json",
+)
+# Options of scripts for a configuration of any program.
+_ANY_CONFIG = ("config", "config_file", "config_path", "cfg", "conf")
 # Where the model is split, fewer replicas of it take part in a batch.
 _SPLITS = compile_lazily(
     r"(?:^|[_.-])(?:parallel|parallelism|pipe|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline"
@@ -124,7 +137,7 @@ def batch_sizes(
         if other is None or sizes is None:
             continue
         batch, micro, steps = sizes.complete(one.world)
-        if sizes.multiply(one.world) != batch:
+        if sizes.multiply(one.world) != batch and reads_deepspeed(again(number), again(other), one.key):
             values = {
                 "batch": batch,
                 "micro": micro,
@@ -138,7 +151,7 @@ def batch_sizes(
 def _hit(job: LoweredJob, config: TracedDocument, key: str, values: Mapping[str, Any]) -> Violation:
     found = find_use(job)
     assert found is not None
-    doc, path = found[2]
+    doc, path = found[2].doc, found[2].path
     related: list[tuple[TracedDocument, Path, str]] = [
         (config, find_in_config(config, key, SIZES[0]), "the batch sizes")
     ]
@@ -188,8 +201,21 @@ def read_sizes(value: object) -> BatchSizes | None:
     return BatchSizes(batch, micro, steps)
 
 
-def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocument, Path]] | None:
-    """Return the ConfigMap and key of a training's configuration, its number of processes, and the path."""
+def reads_deepspeed(job: LoweredJob, config: LoweredJob, key: str) -> bool:
+    """Whether the key of a ConfigMap that a training reads is a configuration of DeepSpeed."""
+    found = find_use(job)
+    return found is not None and is_for_deepspeed(
+        found[2], get_mapping(config.groups[0].doc.data, "data").get(key)
+    )
+
+
+def is_for_deepspeed(placed: PlacedOption, text: object) -> bool:
+    """Whether a file is a configuration of DeepSpeed by the option that names it, or by its settings."""
+    return placed.option.last in _CONFIG or is_deepspeed_configuration(text)
+
+
+def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, PlacedOption] | None:
+    """Return the ConfigMap and key of a training's configuration, its number of processes, and the option."""
     if (
         is_mode_enabled(job, "debug")
         or get_mapping(spec_of(job), "elastic").get("enabled") is True
@@ -200,14 +226,17 @@ def find_use(job: LoweredJob) -> tuple[tuple[str, str], int, tuple[TracedDocumen
         options = list(list_program_options(job, world.launch))
         found = find_configuration(job, options) if not is_split(options) else None
         if found is not None:
-            return found[0], world.size, (found[1].doc, found[1].path)
+            return found[0], world.size, found[1]
     return None
 
 
 def find_configuration(
     job: LoweredJob, options: list[PlacedOption]
 ) -> tuple[tuple[str, str], PlacedOption] | None:
-    """Return the ConfigMap and its key that a script reads as configuration, and the option that names it."""
+    """Return the ConfigMap and its key that a script reads as configuration, and the option that names it.
+
+    Where the option is one for a configuration of any program, ``is_for_deepspeed`` tells the two apart.
+    """
     for placed, path in iter_configuration_files(options):
         for group in job.pods:
             container = find_training_container(group)
@@ -227,8 +256,9 @@ def is_split(options: list[PlacedOption]) -> bool:
 
 
 def iter_configuration_files(options: list[PlacedOption]) -> Iterator[tuple[PlacedOption, str]]:
-    """The options that name a configuration, with its path."""
-    for placed in options:
-        value = placed.option.value or ""
-        if placed.option.last in _CONFIG and value.startswith("/"):
-            yield placed, normpath(value)
+    """The options that name a configuration, with its path; those of DeepSpeed first."""
+    for names, ending in ((_CONFIG, ""), (_ANY_CONFIG, ".json")):
+        for placed in options:
+            value = placed.option.value or ""
+            if placed.option.last in names and value.startswith("/") and value.endswith(ending):
+                yield placed, normpath(value)

@@ -14,7 +14,7 @@ from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import get_mapping, get_text
 from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.jobs import namespace_of
-from podplan.lint.checks.deepspeed_batch import MOST_TEXT, find_in_config, find_use
+from podplan.lint.checks.deepspeed_batch import MOST_TEXT, find_in_config, find_use, is_for_deepspeed
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
@@ -67,10 +67,11 @@ def contradictory_precision(
             continue
         found = find_use(again(number))
         assert found is not None
-        doc, path = found[2]
-        config = again(other).groups[0].doc
+        placed, config = found[2], again(other).groups[0].doc
+        if not is_for_deepspeed(placed, get_mapping(config.data, "data").get(one.key)):
+            continue
         related = [(config, find_in_config(config, one.key, name), f"{name} is enabled") for name in FORMATS]
-        yield number, Violation(path, {"key": one.key}, related, doc=doc)
+        yield number, Violation(placed.path, {"key": one.key}, related, doc=placed.doc)
 
 
 def enables_both_formats(text: object) -> bool:

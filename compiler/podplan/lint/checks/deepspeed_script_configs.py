@@ -19,7 +19,13 @@ from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.resources import find_training_container, list_init_containers
 from podplan.lint.analysis.script_files import WrittenFile, list_written_files
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
-from podplan.lint.checks.deepspeed_batch import SIZES, is_split, iter_configuration_files, read_sizes
+from podplan.lint.checks.deepspeed_batch import (
+    SIZES,
+    is_for_deepspeed,
+    is_split,
+    iter_configuration_files,
+    read_sizes,
+)
 from podplan.lint.checks.deepspeed_precision import FORMATS, enables_both_formats
 from podplan.lint.checks.deepspeed_settings import is_complete
 from podplan.lint.checks.deepspeed_zero import read_zero_settings
@@ -42,6 +48,8 @@ def written_configuration_refused(target: Target, _: Mapping[str, Any]) -> Itera
         size = None if is_elastic or is_split(options) else world.size
         for placed, path in iter_configuration_files(options):
             for group, base, container, file in _find_writers(job, path):
+                if not is_for_deepspeed(placed, file.text):
+                    continue
                 problems = list_setting_problems(file.text, is_complete(options, placed))
                 refusal = _explain_refusal(file.text, size, find_pipeline_stages(options))
                 for problem in [*problems, *([refusal] if refusal is not None else [])]:

@@ -28,13 +28,15 @@ from podplan.lint.analysis.deepspeed_settings import (
 from podplan.lint.analysis.jobs import namespace_of
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.analysis.script_options import PlacedOption
+from podplan.lint.checks.deepspeed_batch import is_for_deepspeed
+from podplan.lint.checks.deepspeed_sources import find_initialization
 from podplan.lint.checks.deepspeed_zero import ConfiguredTraining, iter_configured_trainings
 from podplan.lint.checks.outputs import mount_of
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
 
 _LOOKS_LIKE_IT = compile_lazily(
-    r"zero_optimization|train_(?:micro_)?batch_size|\"(?:fp16|bf16|optimizer|scheduler)\"\s*:"
+    r"zero_optimization|elasticity|train_(?:micro_)?batch_size|\"(?:fp16|bf16|optimizer|scheduler)\"\s*:"
 )
 _ADAM = ("optimizer", "params")
 _SCHEDULE = ("scheduler", "params")
@@ -131,7 +133,7 @@ def _is_configuration(text: object) -> bool:
     )
 
 
-class _Reading(NamedTuple):
+class SettingsReading(NamedTuple):
     """A training of the job of this number, and the document and text of its configuration."""
 
     number: int
@@ -146,14 +148,15 @@ def refused_settings(
     summaries: Mapping[int, SettingsSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """Settings that DeepSpeed refuses or ignores. Values: ``key`` of the ConfigMap, ``why``."""
-    for one in _iter_readings(summaries, again):
+    for one in iter_readings(summaries, again):
         placed, key = one.training.placed, one.training.source[1]
-        for problem in (
-            *list_setting_problems(one.text, is_complete(one.training.options, placed)),
-            *_iter_in_job(one),
-        ):
+        passed = find_initialization(one.job, one.training)
+        complete = is_complete(one.training.options, placed) or passed is not None
+        for problem in (*list_setting_problems(one.text, complete), *_iter_in_job(one)):
             place: Path = TextPath(("data", key), problem.span) if problem.span[1] else ("data", key)
             related = [(one.config, place, "the setting")]
+            if passed is not None:
+                related.append((*passed, "gives the file to DeepSpeed"))
             values = {"key": key, "why": problem.why}
             yield one.number, Violation(placed.path, values, related, doc=placed.doc)
 
@@ -163,8 +166,8 @@ def option_contradicts_settings(
     summaries: Mapping[int, SettingsSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """An option with another value than the setting. Values: ``option``, ``key``, ``why``."""
-    for one in _iter_readings(summaries, again):
-        data, key = _parse(one.text), one.training.source[1]
+    for one in iter_readings(summaries, again):
+        data, key = parse_settings(one.text), one.training.source[1]
         for placed, names, why in _iter_mismatches(one.training, data):
             place: Path = TextPath(("data", key), locate_setting(one.text, names))
             value = f"={placed.option.value}" if placed.option.value is not None else ""
@@ -190,7 +193,8 @@ def _is_of_transformers(options: list[PlacedOption]) -> bool:
     return any(one.option.last.startswith("per_device_") for one in options)
 
 
-def _iter_readings(summaries: Mapping[int, SettingsSummary], again: RebuildJob) -> Iterator[_Reading]:
+def iter_readings(summaries: Mapping[int, SettingsSummary], again: RebuildJob) -> Iterator[SettingsReading]:
+    """Yield the trainings whose configuration is in a ConfigMap of the repository."""
     configs = {
         (one.namespace, one.name, key): number for number, one in summaries.items() for key in one.config_keys
     }
@@ -200,12 +204,13 @@ def _iter_readings(summaries: Mapping[int, SettingsSummary], again: RebuildJob) 
             continue
         job, config = again(number), again(other).groups[0].doc
         training = next(iter_configured_trainings(job), None)
-        if training is not None:
-            text = get_text(get_mapping(config.data, "data"), one.key)
-            yield _Reading(number, job, training, config, text)
+        text = get_text(get_mapping(config.data, "data"), one.key)
+        if training is not None and is_for_deepspeed(training.placed, text):
+            yield SettingsReading(number, job, training, config, text)
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def parse_settings(text: str) -> Mapping[str, Any]:
+    """Return the settings of a configuration; none if it is no object in JSON."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -219,9 +224,9 @@ def _find(data: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return data.get(names[-1])
 
 
-def _iter_in_job(one: _Reading) -> Iterator[SettingProblem]:
+def _iter_in_job(one: SettingsReading) -> Iterator[SettingProblem]:
     """Settings that contradict the number of processes or the mounts of the container."""
-    data = _parse(one.text)
+    data = parse_settings(one.text)
     elastic = get_mapping(get_mapping(one.job.cr.data, "spec"), "elastic") if one.job.cr is not None else {}
     world = next(iter_worlds(one.job), None) if elastic.get("enabled") is not True else None
     for names in _DIVISORS if world is not None else ():

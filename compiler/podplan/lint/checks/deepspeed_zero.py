@@ -18,7 +18,12 @@ from podplan.lint.analysis.cross_job import RebuildJob
 from podplan.lint.analysis.jobs import is_mode_enabled, namespace_of
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
-from podplan.lint.checks.deepspeed_batch import MOST_TEXT, find_configuration, find_in_config
+from podplan.lint.checks.deepspeed_batch import (
+    MOST_TEXT,
+    find_configuration,
+    find_in_config,
+    is_for_deepspeed,
+)
 from podplan.lint.checks.exclusive_options import find_pipeline_stages
 from podplan.lint.checks.outputs import ContainerPath, mount_of, trainings
 from podplan.lint.checks.registration import check
@@ -161,8 +166,10 @@ def _iter_readings(summaries: Mapping[int, ZeroSummary], again: RebuildJob) -> I
         if not settings.splits_gradients and not settings.folders:
             continue
         training = next(iter_configured_trainings(again(number)), None)
-        if training is not None:
-            yield ZeroReading(number, training, settings, again(other).groups[0].doc, one.key)
+        config = again(other).groups[0].doc
+        text = get_mapping(config.data, "data").get(one.key)
+        if training is not None and is_for_deepspeed(training.placed, text):
+            yield ZeroReading(number, training, settings, config, one.key)
 
 
 def iter_configured_trainings(job: LoweredJob) -> Iterator[ConfiguredTraining]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import normpath
 
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
-from podplan.kubernetes.accessors import get_entries, get_text, get_texts
+from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.sshd import starts_sshd
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_invocations, find_launches
+from podplan.lint.analysis.mounted_scripts import find_mounted_key
+from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.analysis.ssh_names import is_exported_automatically
 from podplan.lint.analysis.training import iter_env
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.reserved_env import is_set_by_controller
-from podplan.lint.target import Target, Violation
+from podplan.lint.checks.source_variables import list_read_variables
+from podplan.lint.target import LoweredJob, Target, Violation
 
 # Options that only the mpirun of Open MPI has; MPICH and Intel MPI forward every variable.
 _OPEN_MPI_OPTIONS = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})
@@ -34,6 +39,13 @@ _LIBRARY_VARIABLE = compile_lazily(
 _OF_TRAINING = compile_lazily(
     r"(?:NCCL|RCCL|UCX|GLOO|HF|TRANSFORMERS|HOROVOD|WANDB|MLFLOW|XLA|TF)_\w+|PYTHONPATH"
 )
+# Variables that a program may read, where no other than sshd runs beside the training.
+_OF_PROGRAM = compile_lazily(
+    r"(?:DATA|DATASET|MODEL|OUTPUT|SAVE|CKPT|CHECKPOINT|CACHE|LOG|RUN|EXPERIMENT|TORCH|PYTORCH|OMP|MKL|AWS|S3)_\w+"
+    r"|(?:DATASET|CHECKPOINT|CKPT|OUTPUT|SEED|EXPERIMENT)S?"
+)
+# Files from which sshd, the shell of a login, or a program that a user configures reads variables.
+_FILES_OF_SESSIONS = ("/etc/environment", ".ssh/environment", "/etc/profile", ".bashrc", ".profile", "SetEnv")
 
 
 @check()
@@ -102,13 +114,56 @@ def worker_env_lost(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]
     known = resolve_environment(launch.container)
     if "envFrom" in launch.container or launch.invocation.started_by:
         return
+    starts = _list_command_texts(launch.container)
     for group in job.pods:
         found = find_training_container(group)
-        if found is None or group is launch.group or not starts_sshd(found[1]):
+        if found is None or group is launch.group or not starts_sshd(found[1]) or _saves_variables(found[1]):
             continue
+        read = _list_read_variables(job, group, launch.mpirun, found[1])
+        has_only_sshd = {process.name for _, process in programs_of(found[1])} == {"sshd"}
         for index, entry in get_entries(found[1], "env"):
             name, path = get_text(entry, "name"), (*found[0], "env", index, "name")
-            if name in known or not _OF_TRAINING.fullmatch(name):
+            if name in known or not name or any(name in text for text in starts):
                 continue
-            if not is_set_by_controller(group, path[:-1]):
-                yield Violation(path, {"name": name}, doc=group.doc, group=group)
+            is_of_program = has_only_sshd and read is not None and _OF_PROGRAM.fullmatch(name)
+            if not _OF_TRAINING.fullmatch(name) and not is_of_program and name not in (read or ()):
+                continue
+            if is_set_by_controller(group, path[:-1]) or name in str(_list_handlers(found[1])):
+                continue
+            yield Violation(path, {"name": name}, doc=group.doc, group=group)
+
+
+def _list_command_texts(container: Mapping[str, Any]) -> list[str]:
+    return [text for key in ("command", "args") for _, text in get_texts(container, key)]
+
+
+def _list_handlers(container: Mapping[str, Any]) -> list[Any]:
+    return [container.get(key) for key in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")]
+
+
+def _saves_variables(container: Mapping[str, Any]) -> bool:
+    """Whether a command writes a file with variables for the sessions of sshd."""
+    return any(file in text for text in _list_command_texts(container) for file in _FILES_OF_SESSIONS)
+
+
+def _list_read_variables(
+    job: LoweredJob, group: ReplicaGroup, mpirun: MpirunCommand | None, container: Mapping[str, Any]
+) -> frozenset[str] | None:
+    """Return what the Python script that mpirun starts on a worker reads, nothing where its text is unknown.
+
+    None if mpirun starts another program, which may set variables itself.
+    """
+    words = mpirun.program_words if mpirun is not None else ()
+    if not words or not words[0].base_name.startswith("python"):
+        return None
+    script = next((word for word in words[1:] if word.is_known and word.text.endswith(".py")), None)
+    mounted = None
+    if script is not None and script.text.startswith("/"):
+        mounted = find_mounted_key(get_mapping(group.doc.data, "spec"), container, normpath(script.text))
+    for reference in job.references.values() if mounted is not None else ():
+        data = reference.doc.data
+        if mounted is None or data.get("kind") != "ConfigMap":
+            continue
+        if get_text(get_mapping(data, "metadata"), "name") == mounted.config_map:
+            return list_read_variables(get_text(get_mapping(data, "data"), mounted.key))
+    return frozenset()

@@ -14,7 +14,9 @@ from podplan.core.typing import Any
 from podplan.lint.analysis.jobs import list_replica_places
 from podplan.lint.analysis.process_worlds import ProcessWorld, iter_worlds
 from podplan.lint.analysis.script_options import PlacedOption, list_program_options
+from podplan.lint.checks.config_parallelism import list_config_splits
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.source_parallelism import list_source_splits
 from podplan.lint.target import Target, Violation
 
 # The last part of an option, and the dimension that it splits.
@@ -53,13 +55,50 @@ def indivisible_world(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
     Values: ``product``, ``world``, ``sizes``.
     """
     for world in iter_worlds(target.job):
-        for sizes in _read_sizes(target, world).values():
-            split = _keep_parallel(sizes)
-            product = prod(size for size, _ in split.values())
-            if product > 1 and world.size % product:
-                shown = " × ".join(f"{name} {size}" for name, (size, _) in split.items())
-                values = {"product": product, "world": world.size, "sizes": shown}
+        splits = [_keep_parallel(sizes) for sizes in _read_sizes(target, world).values()]
+        for split in splits:
+            values = _describe_remainder(world, {name: size for name, (size, _) in split.items()})
+            if values is not None:
                 yield _build_violation(target, world, split, values)
+        if not any(splits):
+            yield from _iter_source_violations(target, world)
+            yield from _iter_config_violations(target, world)
+
+
+def _iter_source_violations(target: Target, world: ProcessWorld) -> Iterator[Violation]:
+    """Yield the calls of a script that split its processes into groups of another size."""
+    for one in list_source_splits(target.job, world):
+        values = _describe_remainder(world, one.sizes)
+        if values is not None:
+            source, launch = one.source, world.launch
+            related = [(placed.doc, placed.path, "a size") for placed in one.options]
+            if source.doc is not launch.group.doc:
+                word = launch.invocation.script or launch.invocation.program_word
+                related.append((launch.group.doc, launch.locate_word(word), "starts it"))
+            places = [*related, *list_replica_places(target.job)]
+            yield Violation(source.locate(one.call), values, places, doc=source.doc, group=source.group)
+
+
+def _iter_config_violations(target: Target, world: ProcessWorld) -> Iterator[Violation]:
+    """Yield the configuration files with which a script splits its processes into groups of another size."""
+    for one in list_config_splits(target.job, world, _SIZE_OPTIONS):
+        values = _describe_remainder(world, {name: size for name, size in one.sizes.items() if size > 1})
+        if values is not None:
+            group = world.launch.group
+            doc, path = group.doc, world.launch.locate_word(one.word)
+            if one.word.path[:1] == ("spec",) and target.job.cr is not None:
+                doc, path = target.job.cr, one.word.path
+            places = [(doc, path, "reads the file"), *list_replica_places(target.job)]
+            yield Violation(one.path, values, places, doc=one.doc)
+
+
+def _describe_remainder(world: ProcessWorld, sizes: Mapping[str, int]) -> dict[str, Any] | None:
+    """Return what a message says about sizes that do not divide the processes; None if they do."""
+    product = prod(sizes.values())
+    if product < 2 or world.size % product == 0:
+        return None
+    shown = " × ".join(f"{name} {size}" for name, size in sizes.items())
+    return {"product": product, "world": world.size, "sizes": shown}
 
 
 @check()

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import TracedDocument
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.exit_status import HELPERS
 from podplan.launchers.kubelet import resolve_environment
 from podplan.launchers.processes import Process
 from podplan.launchers.words import Word
+from podplan.lint.analysis.colossalai_line import find_colossalai_line
+from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     TRAINING_LAUNCHERS,
@@ -24,8 +27,10 @@ from podplan.lint.analysis.launches import (
 )
 from podplan.lint.analysis.pod_hosts import is_loopback
 from podplan.lint.analysis.processes import find_endless_process, programs_of
+from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
-from podplan.lint.target import Target, Violation
+from podplan.lint.checks.sshd_port import iter_sshd_ports
+from podplan.lint.target import LoweredJob, Target, Violation
 
 _PORT_OPTIONS = ("rdzv_endpoint", "master_port")
 _EFFECT = {
@@ -33,6 +38,7 @@ _EFFECT = {
     "readinessProbe": "the Pod never becomes ready",
     "startupProbe": "the kubelet repeatedly kills the working container",
 }
+_DEEPSPEED_CONFIG: Path = ("spec", "config")
 # Options and variables for the health port of a program, and for its only port.
 _HEALTH = compile_lazily(
     r"(?:\w+[-_.])*(?:health|healthz|healthcheck|health[-_]check|liveness|readiness|live|ready|probe|status)"
@@ -114,6 +120,7 @@ def probe_without_server(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
     if not launches or not all(_is_training(each) for each in launches):
         return
     named = list_numbers(get_mapping(target.doc.data, "spec"))
+    named |= {*map(str, iter_sshd_ports(target.job)), *_find_port_of_first_worker(target.job)}
     for probe, port, place in _iter_probed_ports(target.data):
         if probe != "readinessProbe" and place[1] != "exec" and port not in named:
             yield Violation(place, {"probe": probe, "port": port})
@@ -124,9 +131,12 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     """A probe in all replicas for a port that only the first one opens. Values: ``probe``, ``port``,
     ``effect``."""
     group = target.group
-    if group is None or group.replicas < 2 or is_mode_enabled(target.job, "debug"):
+    if group is None or is_mode_enabled(target.job, "debug"):
         return
-    ports: dict[str, Path] = {}
+    same = [one.replicas for one in target.job.pods if one.replica_type == group.replica_type]
+    if sum(same) < 2:
+        return
+    ports: dict[str, tuple[TracedDocument, Path]] = {}
     for launch in find_launches(target.job):
         facts = launch.torchrun
         if (
@@ -140,14 +150,37 @@ def probe_of_rendezvous(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
             continue
         name = next((name for name in _PORT_OPTIONS if name in launch.invocation.options), "")
         word = facts.find_option_word(name, launch.invocation.program_word)
-        ports[str(facts.port)] = launch.locate_word(word)
+        ports[str(facts.port)] = group.doc, launch.locate_word(word)
     if not ports and has_trait(target.job, "torch-env"):
-        ports = _find_master_port(target)
+        ports = {port: (group.doc, path) for port, path in _find_master_port(target).items()}
+    if not ports and _is_training_container(target):
+        ports = _find_port_of_first_worker(target.job)
     for probe, port, place in _iter_probed_ports(target.data):
         if port in ports and place[1] != "exec":
             values = {"probe": probe, "port": port, "effect": _EFFECT[probe]}
-            related = [(group.doc, ports[port], "the port of the rendezvous")]
-            yield Violation(place, values, related)
+            yield Violation(place, values, [(*ports[port], "the port of the rendezvous")])
+
+
+def _is_training_container(target: Target) -> bool:
+    found = find_training_container(target.group) if target.group is not None else None
+    return found is not None and found[0] == target.base_path
+
+
+def _find_port_of_first_worker(job: LoweredJob) -> dict[str, tuple[TracedDocument, Path]]:
+    """Return the port that deepspeed or colossalai gives to rank 0, which is on the first worker."""
+    line, colossalai = find_deepspeed_line(job), find_colossalai_line(job)
+    if line is not None and job.cr is not None:
+        command_line = line.command_line.command_line
+        option = command_line.options.get("master_port")
+        word = option.word if option is not None else command_line.script
+        place = line.locate_word(word) if word is not None else _DEEPSPEED_CONFIG
+        port, is_certain = line.command_line.master_port, command_line.is_certain
+        return {str(port): (job.cr, place)} if is_certain and port is not None else {}
+    if colossalai is not None and not colossalai.torchrun.standalone:
+        launch, port = colossalai.launch, colossalai.torchrun.port
+        place = launch.locate_word(launch.invocation.program_word)
+        return {str(port): (launch.group.doc, place)} if port is not None else {}
+    return {}
 
 
 def _find_master_port(target: Target) -> dict[str, Path]:

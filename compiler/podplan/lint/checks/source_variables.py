@@ -18,6 +18,7 @@ from podplan.lint.analysis.features import PYTHON_TEXT
 from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.python_code import parse_python
 from podplan.lint.checks.python_sources import (
     PythonSource,
     get_constant,
@@ -139,6 +140,25 @@ def _iter_required(statement: ast.stmt) -> Iterator[RequiredVariable]:
                 name = get_constant(inner.args[0])
                 if get_dotted_name(inner.func) in _GETTERS and isinstance(name, str):
                     yield RequiredVariable(name, node, "a TypeError")
+
+
+def list_read_variables(text: str) -> frozenset[str]:
+    """Return the variables that a script reads and does not set."""
+    tree = parse_python(text)
+    read: set[str] = set()
+    written: set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Subscript) and get_dotted_name(node.value) in _ENVIRONMENTS:
+            name = get_constant(node.slice)
+            if isinstance(name, str):
+                (read if isinstance(node.ctx, ast.Load) else written).add(name)
+        elif isinstance(node, ast.Call) and node.args:
+            function, name = get_dotted_name(node.func), get_constant(node.args[0])
+            if isinstance(name, str) and function in _GETTERS:
+                read.add(name)
+            elif isinstance(name, str) and function.endswith("environ.setdefault"):
+                written.add(name)
+    return frozenset(read - written)
 
 
 def _explain_absence(
