@@ -245,8 +245,10 @@ def never_admitted(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         known = [decision.cluster.flavors[one].place for one in flavors if one in decision.cluster.flavors]
         decides, label = next(iter(known), decides), "a flavor of the queue"
     values = {"pod_set": pod_set.name, "reason": reason, "queue": queue.name}
-    related = [_relate(decides, label)] if decides is not None else []
-    related += _find_reasons(decision, pod_set, queue, reason)
+    reasons = _find_reasons(decision, pod_set, queue, reason)
+    is_told = any(said == label for _, _, said in reasons)
+    related = [_relate(decides, label)] if decides is not None and not is_told else []
+    related += reasons
     yield Violation(place.path, values, doc=place.doc, related=related)
 
 
