@@ -72,7 +72,9 @@ def _iter_by_source(target: Target) -> Iterator[Violation]:
             first = _taken_as_argument(script, start, text) if number else ""
             if first:
                 values = {"first": first, "second": text.split()[0]}
-                yield Violation(TextPath(path, (start, start + len(values["second"]))), values)
+                above = TextPath(path, (at - len(lines[number - 1]), at))
+                related = [(target.doc, below(target.base_path, above), f"{first} takes the next line")]
+                yield Violation(TextPath(path, (start, start + len(values["second"]))), values, related)
                 break
             at = start + len(text)
 

@@ -43,6 +43,13 @@ _READS = compile_lazily(
 _READING_SCRIPT = compile_lazily(
     r"eval|infer|predict|test|serv|generat|convert|export|bench|sampl|merg|quanti|embed|score|demo|valid"
 )
+# How often a training saves, and options with which it goes on from its last checkpoint.
+_INTERVAL = compile_lazily(
+    r"(?:checkpoints?|ckpts?|save|snapshots?)_(?:\w+_)?(?:every|interval|steps|freq|frequency|period|epochs?|iters?)(?:_\w+)?"
+    r"|(?:checkpoint|ckpt|save|snapshot)_(?:every|interval|freq)_\w+"
+)
+_RESUME = compile_lazily(r"(?:auto_)?resume(?:_(?:from|training|auto|latest|from_checkpoint|if_exists))?")
+_LAST = ("auto", "latest", "last", "true", "1", "yes")
 _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|onnx|npz|h5|pkl|tar|gz|ya?ml|json|txt|py|model)")
 _OPTION = compile_lazily(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
 _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
@@ -95,11 +102,7 @@ def output_not_kept(subject: Target, _params: Mapping[str, Any]) -> Iterator[Vio
             one
             for one in named
             if one.kind == "output"
-            or (
-                one.kind == "checkpoint"
-                and _is_empty(where, one)
-                and not _may_read(launch, one, named, where)
-            )
+            or (one.kind == "checkpoint" and _is_lost_checkpoint(launch, where, one, named))
         ]
         if not outputs or _uploads(launch):
             continue
@@ -261,6 +264,29 @@ def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
     return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
 
 
+def _is_lost_checkpoint(
+    launch: ContainerLaunch, where: ContainerPath, output: TrainingOutput, outputs: list[TrainingOutput]
+) -> bool:
+    """Whether a training certainly saves a checkpoint at a path where it finds none."""
+    if mount_of(where.container, output.path) is None:
+        return not _is_read_only_use(launch, output) and _saves_checkpoints(launch)
+    return _is_empty(where, output) and not _may_read(launch, output, outputs, where)
+
+
+def _saves_checkpoints(launch: ContainerLaunch) -> bool:
+    """Whether options say how often a program saves checkpoints, or that it resumes from its last one."""
+    for word, following in pairwise((*launch.invocation.words, None)):
+        option = _OPTION.fullmatch(word.text) if word is not None else None
+        if option is None:
+            continue
+        name = option[1].lower().replace("-", "_")
+        value = option[2] if option[2] is not None else following.text if following is not None else ""
+        is_flag = option[2] is None and (not value or value.startswith("-"))
+        if _INTERVAL.fullmatch(name) or (_RESUME.fullmatch(name) and (is_flag or value.lower() in _LAST)):
+            return True
+    return False
+
+
 def _is_empty(where: ContainerPath, output: TrainingOutput) -> bool:
     """Whether a path is on an emptyDir that no init container fills, so that nothing can be read there."""
     found = mount_of(where.container, output.path)
@@ -281,12 +307,16 @@ def _may_read(
     launch: ContainerLaunch, output: TrainingOutput, outputs: list[TrainingOutput], where: ContainerPath
 ) -> bool:
     """Whether checkpoints at a path may be input: of an evaluation, a file, or with output elsewhere."""
-    script = launch.invocation.script
-    if _FILE.fullmatch(output.path) or script is None or _READING_SCRIPT.search(script.base_name.lower()):
-        return True
-    return any(
+    return _is_read_only_use(launch, output) or any(
         one is not output and one.kind != "log" and _read_only(where, one.path) is None for one in outputs
     )
+
+
+def _is_read_only_use(launch: ContainerLaunch, output: TrainingOutput) -> bool:
+    """Whether a path may only be read: a file, or of an evaluation."""
+    script = launch.invocation.script
+    is_reading = script is None or _READING_SCRIPT.search(script.base_name.lower()) is not None
+    return is_reading or _FILE.fullmatch(output.path) is not None
 
 
 def mount_of(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, Any]] | None:
