@@ -1,4 +1,4 @@
-"""Scripts in a ConfigMap of the same file: how a container runs them, and where findings about them are."""
+"""Scripts in a ConfigMap: which it is, how a container runs them, and where findings about them are."""
 
 from __future__ import annotations
 
@@ -86,10 +86,63 @@ def test_what_is_not_run_as_a_script_is_not_read(
     assert find_node_counts(tmp_path, build_documents(command, text, mode)) == []
 
 
-def test_a_config_map_of_another_file_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["/scripts/run.sh", "bash /scripts/run.sh"])
+def test_a_script_runs_in_the_shell_that_it_states(tmp_path: Path, line: str) -> None:
+    text = "#!/usr/bin/env bash\nif [[ -n $A ]]; then torchrun --nnodes=4 train.py; fi\n"
+    documents = build_documents(["/bin/sh", "-c", line], text, 0o755)
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump_all(documents))
+    assert "EXEC016" not in podplan("check", "job.yaml", cwd=tmp_path).out
+    documents = build_documents(["/bin/sh", "-c", "sh /scripts/run.sh"], text)
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump_all(documents))
+    assert "EXEC016" in podplan("check", "job.yaml", cwd=tmp_path).out
+
+
+def write_config_map(path: Path, config_map: dict[str, Any], **metadata: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(yaml.safe_dump({**config_map, "metadata": {**config_map["metadata"], **metadata}}))
+
+
+def test_a_config_map_may_be_in_another_file(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
     config_map, job = build_documents(["bash", "/scripts/run.sh"])
-    (tmp_path / "launch.yaml").write_text(yaml.safe_dump(config_map))
+    write_config_map(tmp_path / "files/launch.yaml", config_map)
+    (found,) = find_node_counts(tmp_path, [job])
+    assert (found["file"], found["line"]) == ("files/launch.yaml", 5)
+    write_config_map(tmp_path / "files/launch.yaml", config_map, namespace="other")
+    assert len(find_node_counts(tmp_path, [{**job, "metadata": {"name": "a", "namespace": "other"}}])) == 1
+    assert find_node_counts(tmp_path, [{**job, "metadata": {"name": "a", "namespace": "own"}}]) == []
+
+
+def test_a_config_map_of_the_folder_comes_first(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    config_map, job = build_documents(["bash", "/scripts/run.sh"])
+    other = {**config_map, "data": {"run.sh": "#!/bin/bash\npython train.py\n"}}
+    write_config_map(tmp_path / "one/launch.yaml", config_map)
+    write_config_map(tmp_path / "two/launch.yaml", other)
+    assert find_node_counts(tmp_path, [job]) == []  # one of them, and nobody knows which
+    write_config_map(tmp_path / "launch.yaml", config_map)
+    assert len(find_node_counts(tmp_path, [job])) == 1
+    write_config_map(tmp_path / "launch.yaml", other)
     assert find_node_counts(tmp_path, [job]) == []
+
+
+def test_a_patch_of_kustomize_is_no_config_map(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    config_map, job = build_documents(["bash", "/scripts/run.sh"])
+    write_config_map(tmp_path / "prod/launch.yaml", config_map)
+    (tmp_path / "prod/kustomization.yaml").write_text("patches: [{path: launch.yaml}]\n")
+    assert find_node_counts(tmp_path, [job]) == []
+
+
+def test_a_job_depends_on_its_config_map(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    config_map, job = build_documents(["bash", "/scripts/run.sh"])
+    write_config_map(tmp_path / "launch.yaml", config_map)
+    assert len(find_node_counts(tmp_path, [job])) == 1
+    for changed, number in (("launch.yaml", 1), ("job.yaml", 1), ("other.yaml", 0)):
+        (tmp_path / "other.yaml").write_text("{}\n")
+        run = podplan("check", "--affected-by", changed, "--format", "json", ".", cwd=tmp_path)
+        assert sum(one["rule"] == "DIST002" for one in json.loads(run.out)["findings"]) == number, changed
 
 
 def test_lowering_keeps_the_path_of_the_script(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def has_config_map_volume(plan: JobPlan) -> bool:
 
 
 def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
-    """Return a plan whose Pods run the text of scripts in ConfigMaps of the same file.
+    """Return a plan whose Pods run the text of scripts in ConfigMaps.
 
     These ConfigMaps become references of the plan.
     """
@@ -38,7 +38,7 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
 
     def find_config_map(name: str) -> TracedDocument | None:
         if name not in config_maps:
-            config_maps[name] = reader.find_beside(plan.item.doc, "ConfigMap", name)
+            config_maps[name] = reader.find_config_map(plan.item.doc, name)
         return config_maps[name]
 
     def add_reference(group: ReplicaGroup, place: Path, name: str, config_map: TracedDocument | None) -> None:

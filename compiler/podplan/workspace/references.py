@@ -21,6 +21,8 @@ from podplan.kubernetes.names import format_value
 
 # A kind as written in block YAML, flow YAML or JSON.
 _KIND_PATTERN = compile_lazily(r"(?m)(?:^|[\s{,\-])[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?([A-Za-z][A-Za-z0-9]*)")
+# What a ConfigMap is called, in itself and where it is mounted.
+_NAME_PATTERN = compile_lazily(r"(?m)(?:^|[\s{,\-])[\"']?name[\"']?[ \t]*:[ \t]*[\"']?([a-z0-9][a-z0-9.-]*)")
 MAX_NAMED_CANDIDATES = 3  # in the message about an ambiguous name
 
 
@@ -46,8 +48,11 @@ class DocumentIndex:
         self._load_documents = load_documents
         self._files_by_kind: dict[str, list[str]] = {}
         self._by_kind: dict[tuple[str, str], dict[str, list[NamedDocument]]] = {}
+        self._files_by_config_map: dict[str, list[str]] = {}
         for file, content in contents:
             text = content.decode("utf-8", "replace")
+            for name in dict.fromkeys(_NAME_PATTERN.findall(text)) if "onfigMap" in text else ():
+                self._files_by_config_map.setdefault(name, []).append(file)
             for kind in dict.fromkeys(_KIND_PATTERN.findall(text)):
                 self._files_by_kind.setdefault(kind, []).append(file)
 
@@ -59,10 +64,27 @@ class DocumentIndex:
     def find(self, reference: Reference) -> list[NamedDocument]:
         """Return the documents that a reference may mean; if there are several, those in its namespace."""
         named = self._find_named(reference.group, reference.kind).get(reference.name, [])
-        wanted = reference.namespace
-        fitting = [one for one in named if not (one.namespace and wanted and one.namespace != wanted)]
-        exact = [one for one in fitting if one.namespace == wanted]
-        return exact or fitting
+        return _select_by_namespace(named, reference.namespace)
+
+    def find_config_maps(self, name: str, namespace: str) -> list[NamedDocument]:
+        """Return the ConfigMaps that a Pod in a namespace may mean, as ``find`` does.
+
+        Only files that mention the name are parsed: there may be many large ConfigMaps.
+        """
+        mentioned, of_kind = self.find_mentions_of_config_map(name), set(self.find_files("ConfigMap"))
+        named = [
+            NamedDocument(file, number, get_text(get_mapping(doc.data, "metadata"), "namespace"))
+            for file in mentioned
+            if file in of_kind
+            for number, doc in enumerate(self._load_documents(file))
+            if has_kind(doc.data, "", "ConfigMap")
+            and get_text(get_mapping(doc.data, "metadata"), "name") == name
+        ]
+        return _select_by_namespace(named, namespace)
+
+    def find_mentions_of_config_map(self, name: str) -> list[str]:
+        """Return the files with ConfigMaps or mounts of them that state a name."""
+        return self._files_by_config_map.get(name, [])
 
     def list_names(self, group: str, kind: str) -> list[str]:
         """Return the names of the documents of a kind, in the order of their files."""
@@ -79,6 +101,12 @@ class DocumentIndex:
                         named.setdefault(get_text(metadata, "name"), []).append(place)
             self._by_kind[group, kind] = named
         return self._by_kind[group, kind]
+
+
+def _select_by_namespace(named: list[NamedDocument], wanted: str) -> list[NamedDocument]:
+    fitting = [one for one in named if not (one.namespace and wanted and one.namespace != wanted)]
+    exact = [one for one in fitting if one.namespace == wanted]
+    return exact or fitting
 
 
 def has_kind(data: Any, group: str, kind: str) -> bool:

@@ -199,20 +199,29 @@ class RepositoryReader(SourceReader):
         self._record_shared(file, key[0])
         return self._referenced[key]
 
-    def find_beside(self, doc: TracedDocument, kind: str, name: str) -> TracedDocument | None:
-        """Return the document of a kind and name in the file of another one; None without exactly one."""
-        if self._stream is not None and self._stream.file == doc.file:
-            documents = [item.doc for item in classify_documents(self._stream)]
-        else:
-            documents = self._load_documents(self._find_root(doc.file), doc.file)
-        found = [
-            one
-            for one in documents
-            if isinstance(one.data, dict)
-            and one.data.get("kind") == kind
-            and get_text(get_mapping(one.data, "metadata"), "name") == name
-        ]
-        return found[0] if len(found) == 1 else None
+    def find_config_map(self, referrer: TracedDocument, name: str) -> TracedDocument | None:
+        """Return the ConfigMap whose name a document states.
+
+        It is the only one in the file or build of the document, else in its folder, else below the root; None
+        if there are several, or if another tool completes it.
+        """
+        file = referrer.file
+        for documents in self._built_documents.values():
+            if any(one is referrer for one in documents):
+                return _find_only_config_map(documents, name)
+        if self._stream is not None and self._stream.file == file:
+            return _find_only_config_map((item.doc for item in classify_documents(self._stream)), name)
+        root, namespace = self._find_root(file), get_text(get_mapping(referrer.data, "metadata"), "namespace")
+        beside = [one for one in self._load_documents(root, file) if _is_config_map(one, name)]
+        if beside:
+            return beside[0] if len(beside) == 1 else None
+        found = self._get_index(file).find_config_maps(name, namespace)
+        found = [one for one in found if os.path.dirname(one.file) == os.path.dirname(file)] or found
+        source = self._try_load(root, found[0].file) if len(found) == 1 else None
+        if source is None or self.explain_foreign_file(source):
+            return None
+        self._record_shared(file, source.file)
+        return self._load_documents(root, source.file)[found[0].number]
 
     def find_documents(
         self, path: str, kinds: Iterable[str], folders: tuple[str, ...] = ()
@@ -246,19 +255,21 @@ class RepositoryReader(SourceReader):
         declares."""
         from podplan.kinds.registry import REFERRED_KINDS
         from podplan.kinds.workload_mapping.mapping import find_referring_kinds
+        from podplan.workspace.references import has_kind
 
         root, index = self._find_root(file), self._get_index(file)
         specs = [spec for specs in self._load_declared_kinds(file).values() for spec in specs]
         is_referred = bool(specs) or any(file in index.find_files(kind) for kind in REFERRED_KINDS)
         documents = self._load_documents(root, file) if is_referred else []
         names = (*find_referring_kinds(documents, specs), *_list_referring_kinds(documents))
-        referrers = (
-            other
-            for name in dict.fromkeys(names)
-            for other in index.find_files(name)
-            if os.path.realpath(other) != os.path.realpath(file)
-        )
-        return list(dict.fromkeys(referrers))
+        referrers = [other for name in dict.fromkeys(names) for other in index.find_files(name)]
+        if file in index.find_files("ConfigMap"):
+            for document in self._load_documents(root, file):
+                if has_kind(document.data, "", "ConfigMap"):
+                    name = get_text(get_mapping(document.data, "metadata"), "name")
+                    referrers += index.find_mentions_of_config_map(name)
+        own = os.path.realpath(file)
+        return [other for other in dict.fromkeys(referrers) if os.path.realpath(other) != own]
 
     def _load_whole_documents(self, root: str, files: Iterable[str]) -> list[TracedDocument]:
         """Return the documents of files, and of the text that is no file, without templates and patches."""
@@ -339,6 +350,16 @@ class RepositoryReader(SourceReader):
 def _place_of(doc: TracedDocument) -> tuple[str, int]:
     """Return the file that a document is in, and the number of the document in it."""
     return os.path.realpath(doc.file), doc.source.index if doc.source is not None else 0
+
+
+def _is_config_map(doc: TracedDocument, name: str) -> bool:
+    is_named = isinstance(doc.data, dict) and get_text(get_mapping(doc.data, "metadata"), "name") == name
+    return is_named and doc.data.get("kind") == "ConfigMap"
+
+
+def _find_only_config_map(documents: Iterable[TracedDocument], name: str) -> TracedDocument | None:
+    found = [one for one in documents if _is_config_map(one, name)]
+    return found[0] if len(found) == 1 else None
 
 
 def _list_referring_kinds(documents: list[TracedDocument]) -> Iterator[str]:

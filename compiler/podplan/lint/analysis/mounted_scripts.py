@@ -40,14 +40,16 @@ class MountedKey(NamedTuple):
 class MountedScript(NamedTuple):
     """A script in the words of a container, to be replaced by its text.
 
-    ``place`` is the word with its path; ``is_whole`` if that is the string of a shell, ``is_program`` if it
-    is executed without a shell.
+    ``place`` is the word with its path. ``is_whole`` if that is the string of a shell, whose word is at
+    ``outer``; ``is_program`` if it is executed without a shell, else ``shell`` may name that.
     """
 
     place: Path
     mounted: MountedKey
     is_whole: bool
     is_program: bool
+    shell: str = ""
+    outer: Path = ()
 
 
 def find_mounted_key(spec: Mapping[str, Any], container: Mapping[str, Any], path: str) -> MountedKey | None:
@@ -92,10 +94,17 @@ def find_mounted_scripts(pod: Any) -> Iterator[MountedScript]:
             found = _find_script_word(words)
             if found is None:
                 continue
-            path, place, is_whole, is_program = found
-            mounted = find_mounted_key(spec, container, normpath(path))
-            if mounted is not None and not (is_program and not mounted.mode & _EXECUTABLE):
-                yield MountedScript(("spec", field, number, *place), mounted, is_whole, is_program)
+            mounted = find_mounted_key(spec, container, normpath(found.path))
+            if mounted is not None and not (found.is_program and not mounted.mode & _EXECUTABLE):
+                base: Path = ("spec", field, number)
+                yield MountedScript(
+                    (*base, *found.place),
+                    mounted,
+                    found.outer is not None,
+                    found.is_program,
+                    found.shell,
+                    (*base, *(found.outer or ())),
+                )
 
 
 def _get_list(container: Mapping[str, Any], key: str) -> Sequence[Any]:
@@ -103,13 +112,25 @@ def _get_list(container: Mapping[str, Any], key: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def _find_script_word(words: list[tuple[str, Path]]) -> tuple[str, Path, bool, bool] | None:
-    """Return the path of a script among the words of a container, its place, whether it is the string of a
-    shell, and whether it is a program."""
+class _ScriptWord(NamedTuple):
+    """The path of a script in a word at ``place``, and the shell that runs it if the line states one.
+
+    ``outer`` is the word of the shell whose whole string the path is, if there is one.
+    """
+
+    path: str
+    place: Path
+    is_program: bool
+    shell: str = ""
+    outer: Path | None = None
+
+
+def _find_script_word(words: list[tuple[str, Path]]) -> _ScriptWord | None:
+    """Return the script that the words of a container run."""
     texts = [text for text, _ in words]
     shell = next((at for at, text in enumerate(texts) if text.rpartition("/")[2] in SHELL_PROGRAMS), None)
     if shell is None:
-        return (texts[0], words[0][1], False, True) if texts[0].startswith("/") else None
+        return _ScriptWord(texts[0], words[0][1], True) if texts[0].startswith("/") else None
     index, takes_string = shell + 1, False
     while index < len(texts) and texts[index][:1] in ("-", "+") and len(texts[index]) > 1:
         option = texts[index]
@@ -119,10 +140,11 @@ def _find_script_word(words: list[tuple[str, Path]]) -> tuple[str, Path, bool, b
             index += option[1:].count("o") + option[1:].count("O")
     if index >= len(texts):
         return None
+    text, place = words[index]
     if not takes_string:
-        return (texts[index], words[index][1], False, False) if texts[index].startswith("/") else None
-    only = _ONLY_SCRIPT.fullmatch(texts[index]) if len(texts[index]) < 500 else None
-    return (only[2], words[index][1], True, only[1] is None) if only is not None else None
+        return _ScriptWord(text, place, False) if text.startswith("/") else None
+    only = _ONLY_SCRIPT.fullmatch(text) if len(text) < 500 else None
+    return _ScriptWord(only[2], place, only[1] is None, only[1] or "", words[shell][1]) if only else None
 
 
 def inline_scripts(
@@ -148,7 +170,7 @@ def inline_scripts(
         shebang = _SHEBANG.match(text)
         if script.is_program and shebang is None:
             continue
-        shell = shebang[1] if script.is_program and shebang is not None and not script.is_whole else ""
+        shell = shebang[1] if script.is_program and shebang is not None else script.shell
         doc = _replace_script(
             doc, script, DocumentPath(config_map, ("data", script.mounted.key)), text, shell
         )
@@ -227,7 +249,10 @@ def _is_expanded(pod: Any, script: MountedScript, text: str) -> bool:
 def _replace_script(
     doc: TracedDocument, script: MountedScript, place: DocumentPath, text: str, shell: str
 ) -> TracedDocument:
-    """Return a Pod with the text of a script instead of its path, or as ``-c TEXT`` before it."""
+    """Return a Pod with the text of a script instead of its path, or as ``-c TEXT`` before it.
+
+    A ``shell`` is that which runs the script, if another program starts it.
+    """
     *list_path, at = script.place
     assert isinstance(at, int)
     base: Path = tuple(list_path)
@@ -253,9 +278,10 @@ def _replace_script(
         for path, value in doc.replica_texts.items()
         if not (script.is_whole and path == script.place)
     }
-    return TracedDocument(
-        doc.name, _with_value(doc.data, base, new_words), origins=origins, replica_texts=replica_texts
-    )
+    data = _with_value(doc.data, base, new_words)
+    if script.is_whole and str(_value_at(data, script.outer)).rpartition("/")[2] != shell:
+        data = _with_value(data, script.outer, shell)
+    return TracedDocument(doc.name, data, origins=origins, replica_texts=replica_texts)
 
 
 def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:

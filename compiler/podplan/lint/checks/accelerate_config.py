@@ -1,4 +1,4 @@
-"""The configuration file of accelerate, where it is a ConfigMap of the same file or a script writes it.
+"""The configuration file of accelerate, where it is a ConfigMap or a script writes it.
 
 Sources: docs/evidence/accelerate.md,
 https://github.com/huggingface/accelerate/blob/v1.10.0/src/accelerate/commands/config/config_args.py,

@@ -1,4 +1,4 @@
-"""The sizes of parallelism in a configuration file that a script reads from a ConfigMap of the same file.
+"""The sizes of parallelism in a configuration file that a script reads from a ConfigMap.
 
 Source: https://docs.nvidia.com/megatron-core/, https://colossalai.org/docs/basics/booster_plugins/.
 """

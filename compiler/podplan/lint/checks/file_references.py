@@ -71,7 +71,7 @@ def reference_in_file(target: Target, _: Mapping[str, Any]) -> Iterator[Violatio
 
 
 def _iter_script_files(job: LoweredJob) -> Iterator[ScriptFile]:
-    """Yield the shell scripts that containers run from ConfigMaps of the same file."""
+    """Yield the shell scripts that containers run from ConfigMaps."""
     config_maps = [one.doc for one in job.references.values() if one.doc.data.get("kind") == "ConfigMap"]
     if not config_maps:
         return

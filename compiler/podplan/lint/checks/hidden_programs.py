@@ -201,7 +201,7 @@ def _is_code(group: ReplicaGroup, mount: Mapping[str, Any]) -> bool:
 
 
 def _has_script(job: LoweredJob, group: ReplicaGroup, mount: Mapping[str, Any], script: str) -> bool:
-    """Whether a mounted ConfigMap of the same file has a script."""
+    """Whether a mounted ConfigMap has a script."""
     source = get_mapping(volume_of(group, get_text(mount, "name")), "configMap")
     name = get_text(source, "name")
     if not name or mount.get("subPath") or source.get("items"):

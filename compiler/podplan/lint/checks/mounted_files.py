@@ -19,7 +19,7 @@ from podplan.lint.analysis.deepspeed_line import find_written_word
 from podplan.lint.analysis.jobs import get_replica_specs
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
-from podplan.lint.checks.outputs import mount_of, volume_of
+from podplan.lint.checks.outputs import iter_written_paths, mount_of, volume_of
 from podplan.lint.checks.registration import check
 from podplan.lint.checks.reserved_env import is_set_by_controller
 from podplan.lint.checks.unmounted_volumes import list_texts
@@ -180,11 +180,15 @@ def _names_folder(text: str, folder: str) -> bool:
 
 
 def iter_named_files(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the paths with an extension in the words and variables of a container that it does not test."""
+    """Yield the paths with an extension in the words and variables of a container that it does not test, nor
+    writes itself."""
+    written = {path for _, process in programs_of(container) for _, path in iter_written_paths(process)}
     for place, text in list_texts(container):
         for found in _PATH.finditer(text):
-            if _FILE.fullmatch(found[0]) and not _TESTED.search(text[: found.start()]):
-                yield place, normpath(found[0])
+            path = normpath(found[0])
+            is_written = any(path == one or path.startswith(f"{one}/") for one in written)
+            if _FILE.fullmatch(found[0]) and not is_written and not _TESTED.search(text[: found.start()]):
+                yield place, path
 
 
 def _is_file_name(name: str, files: list[str]) -> bool:

@@ -130,7 +130,7 @@ def output_on_read_only_mount(subject: Target, _params: Mapping[str, Any]) -> It
         for base, container in (*list_init_containers(group), *list_containers(group)):
             where = ContainerPath(group, base, container)
             for process in _list_processes(container):
-                for shown, path in _targets(process):
+                for shown, path in iter_written_paths(process):
                     mount = mount_of(container, path)
                     is_root = mount is not None and normpath(get_text(mount[1], "mountPath")) == path
                     is_made = process.name in ("mkdir", "touch") and mount is None  # write-to-read-only-root
@@ -421,7 +421,7 @@ def _extracts(words: Sequence[str]) -> bool:
     return any(map(_EXTRACTS.fullmatch, words)) or _EXTRACTS.fullmatch(f"-{words[0]}") is not None
 
 
-def _targets(process: Process) -> Iterator[tuple[str, str]]:
+def iter_written_paths(process: Process) -> Iterator[tuple[str, str]]:
     """Yield the paths that a command certainly writes to, as written and as far as they are known."""
     arguments = process.words[1:]
     words = [word.text if word.is_known else "" for word in arguments]

@@ -137,36 +137,44 @@ def _find_text(
     return where.group.doc, (*where.base, *written[0].place), written[0].text, written[0].start
 
 
-def iter_certain_statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield the statements that a script always executes, up to the first that ends it."""
+def iter_certain_statements(tree: ast.Module, with_loops: bool = False) -> Iterator[ast.stmt]:
+    """Yield the statements that a script always executes, up to the first that ends it.
+
+    With ``with_loops`` also those of its ``for`` loops, which may have nothing to do.
+    """
     functions: dict[str, ast.FunctionDef | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             functions[node.name] = None if node.name in functions else node
-    yield from _iter_block(tree.body, functions, set())
+    yield from _iter_block(tree.body, functions, set(), with_loops)
 
 
 def _iter_block(
-    body: list[ast.stmt], functions: dict[str, ast.FunctionDef | None], called: set[str]
+    body: list[ast.stmt],
+    functions: dict[str, ast.FunctionDef | None],
+    called: set[str],
+    with_loops: bool,
 ) -> Iterator[ast.stmt]:
     for statement in body:
         if isinstance(statement, ast.If) and _is_main_guard(statement.test):
-            yield from _iter_block(statement.body, functions, called)
+            yield from _iter_block(statement.body, functions, called, with_loops)
         elif isinstance(statement, ast.With):
             if not any(_is_call(item.context_expr, _SUPPRESSING) for item in statement.items):
-                yield from _iter_block(statement.body, functions, called)
+                yield from _iter_block(statement.body, functions, called, with_loops)
         elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Return)):
             for node in iter_certain_expressions(statement):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     function = functions.get(node.func.id)
                     if function is not None and function.name not in called and len(called) < _MOST_CALLS:
                         called.add(function.name)
-                        yield from _iter_block(function.body, functions, called)
+                        yield from _iter_block(function.body, functions, called, with_loops)
             yield statement
             if isinstance(statement, _LEAVING):
                 return
         elif isinstance(statement, ast.If):
             yield statement  # its test
+        elif isinstance(statement, ast.For) and with_loops:
+            yield from _iter_block(statement.body, functions, called, with_loops)
         if isinstance(statement, _BRANCHING) and _may_leave(statement):
             return
 
@@ -216,3 +224,27 @@ def get_dotted_name(node: ast.AST) -> str:
 def get_constant(node: ast.AST | None) -> object:
     """Return the value of a constant; None for other expressions."""
     return node.value if isinstance(node, ast.Constant) else None
+
+
+class Constants(NamedTuple):
+    """The variables of a script that have one assignment, to a constant."""
+
+    values: dict[str, object]
+
+    def find(self, node: ast.expr) -> object:
+        """Return the value of a constant or of such a variable; None for other expressions."""
+        return self.values.get(node.id) if isinstance(node, ast.Name) else get_constant(node)
+
+
+def find_constants(tree: ast.Module) -> Constants:
+    """Return the constants of a whole script."""
+    values: dict[str, object] = {}
+    counts: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            counts[node.id] = counts.get(node.id, 0) + 1
+        elif isinstance(node, ast.arg):
+            counts[node.arg] = counts.get(node.arg, 0) + 1
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            values.update((one.id, node.value.value) for one in node.targets if isinstance(one, ast.Name))
+    return Constants({name: value for name, value in values.items() if counts.get(name) == 1})
