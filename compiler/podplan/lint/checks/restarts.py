@@ -242,6 +242,16 @@ def exit_code_not_restarted(subject: Target, params: Mapping[str, Any]) -> Itera
                 values = {"name": name, "code": code, "codes": codes}
                 related = [(subject.doc, at, "the restart policy")]
                 yield Violation(below(found[0], path), values, related, doc=group.doc, group=group)
+    if not asking or is_mode_enabled(job, "debug"):
+        return
+    from podplan.lint.checks.source_exit_codes import iter_exit_codes_of_preemption
+
+    for source, call, code in iter_exit_codes_of_preemption(job):
+        asked = asking.get(source.where.group.replica_type)
+        if asked is not None and code not in retried:
+            values = {"name": f"the exit code of {source.name}", "code": code, "codes": codes}
+            related = [(subject.doc, (*asked.path, "restartPolicy"), "the restart policy")]
+            yield Violation(source.locate(call), values, related, doc=source.doc, group=source.group)
 
 
 def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Path]]:
