@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from podplan.workspace.loader import Loader
 from tests.command import podplan
 
 SCRIPT = "#!/bin/bash\ntorchrun --nnodes=4 --rdzv_backend=c10d --rdzv_endpoint=head:29500 train.py\n"
@@ -149,3 +150,16 @@ def test_lowering_keeps_the_path_of_the_script(tmp_path: Path) -> None:
     documents = build_documents(["bash", "/scripts/run.sh"])
     (tmp_path / "job.yaml").write_text(yaml.safe_dump_all(documents))
     assert "torchrun" not in podplan("lower", "job.yaml", cwd=tmp_path).out
+
+
+def test_the_language_server_finds_the_jobs_of_a_config_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    config_map, job = build_documents(["bash", "/scripts/run.sh"])
+    write_config_map(tmp_path / "launch.yaml", config_map)
+    write_config_map(tmp_path / "other.yaml", {**config_map, "metadata": {"name": "other"}})
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    monkeypatch.chdir(tmp_path)
+    assert Loader().find_referrers("launch.yaml") == ["job.yaml"]
+    assert Loader().find_referrers("other.yaml") == []
