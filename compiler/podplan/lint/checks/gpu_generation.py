@@ -38,7 +38,14 @@ _PRODUCTS = (
     ),
 )
 _GPU_LABEL = compile_lazily(r".*(?:gpu|accelerator|nvidia|product|card|device).*")
-_AMPERE, _ADA = 80, 89
+# Machines of clouds by the GPUs that they have.
+_INSTANCES = (
+    (compile_lazily(r"(?:ml\.)?(?:p3(?:dn)?\..*)|standard_nc\d+r?s_v3|standard_nd40rs_v2"), 70),
+    (compile_lazily(r"(?:ml\.)?(?:g4dn\..*)|standard_nc\d+as_t4_v3"), 75),
+    (compile_lazily(r"(?:ml\.)?(?:p4d|p4de)\..*|standard_nc\d+ads_a100_v4|standard_nd96\w*_a100_v4|a2-.*"), 80),
+)
+_INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+AMPERE, _ADA = 80, 89
 LONGEST = 200
 
 
@@ -49,6 +56,16 @@ class CapabilityNeed(NamedTuple):
     fails: str
 
 
+class NodeGpu(NamedTuple):
+    """The newest GPU of the nodes that a Pod selects: its name, its compute capability, times ten, and the
+    place in the Pods."""
+
+    product: str
+    capability: int
+    path: Path
+    group: ReplicaGroup
+
+
 @check()
 def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the GPUs of the nodes do not support. Values: ``option``, ``gpu``, ``fails``."""
@@ -56,18 +73,22 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if is_mode_enabled(job, "debug"):
         return
     for launch in find_launches(job):
-        workers = _worker(job, launch.group)
-        found = _oldest(workers) if count_gpus(workers) else None
-        if found is None or launch.invocation.is_conditional:
+        gpu = find_gpu(job, launch.group)
+        if gpu is None or launch.invocation.is_conditional:
             continue
-        product, capability, place, group = found
+        related = [(gpu.group.doc, gpu.path, "the GPUs of the nodes")]
         for option, doc, path in list_program_options(job, launch):
             need = _need(option)
-            if need is not None and capability < need.capability:
+            if need is not None and gpu.capability < need.capability:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
-                values = {"option": shown, "gpu": product, "fails": need.fails}
-                related = [(group.doc, place, "the GPUs of the nodes")]
+                values = {"option": shown, "gpu": gpu.product, "fails": need.fails}
                 yield Violation(path, values, related, doc=doc, group=launch.group)
+
+
+def find_gpu(job: LoweredJob, group: ReplicaGroup) -> NodeGpu | None:
+    """Return the newest GPU of the nodes on which a training runs; None if it is not known."""
+    workers = _worker(job, group)
+    return _oldest(workers) if count_gpus(workers) else None
 
 
 def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
@@ -81,11 +102,11 @@ def _need(option: ScriptOption) -> CapabilityNeed | None:
     """Return the need of an option; None if it has none, or it is not known."""
     value = (option.value or "").lower()
     if option.last == "tf32" and option.is_on:
-        return CapabilityNeed(_AMPERE, "transformers rejects it on GPUs before Ampere")
+        return CapabilityNeed(AMPERE, "transformers rejects it on GPUs before Ampere")
     if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
-        return CapabilityNeed(_AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
+        return CapabilityNeed(AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
     if option.last == "attn_implementation" and value == "flash_attention_2":
-        return CapabilityNeed(_AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
+        return CapabilityNeed(AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
     if option.last in ("mixed_precision", "fp8") and (
         value == "fp8" or (option.last == "fp8" and option.is_on)
     ):
@@ -93,13 +114,13 @@ def _need(option: ScriptOption) -> CapabilityNeed | None:
     return None
 
 
-def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
+def _oldest(group: ReplicaGroup) -> NodeGpu | None:
     """Return the newest GPU that a Pod's node labels allow; None if it is not known."""
     spec = get_mapping(group.doc.data, "spec")
     for key, value in get_mapping(spec, "nodeSelector").items():
         capability = _capability(key, value)
         if capability:
-            return value, capability, ("spec", "nodeSelector", key), group
+            return NodeGpu(value, capability, ("spec", "nodeSelector", key), group)
     base = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     required = get_mapping(get_mapping(get_mapping(spec, base[0]), base[1]), base[2])
     terms = get_entries(required, "nodeSelectorTerms")
@@ -118,12 +139,16 @@ def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
                 "values",
                 known.index(newest),
             )
-            return values[known.index(newest)], newest, path, group
+            return NodeGpu(values[known.index(newest)], newest, path, group)
     return None
 
 
 def _capability(key: str, value: Any) -> int:
     """Return the compute capability, times ten, of a GPU in a label; 0 if it is not known."""
-    if not isinstance(value, str) or len(value) + len(key) > LONGEST or not _GPU_LABEL.fullmatch(key.lower()):
+    if not isinstance(value, str) or len(value) + len(key) > LONGEST:
+        return 0
+    if key in _INSTANCE_LABELS:
+        return next((number for form, number in _INSTANCES if form.fullmatch(value.lower())), 0)
+    if not _GPU_LABEL.fullmatch(key.lower()):
         return 0
     return next((number for form, number in _PRODUCTS if form.fullmatch(value.lower())), 0)

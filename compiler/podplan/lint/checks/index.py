@@ -299,6 +299,7 @@ CHECK_MODULES: dict[str, str] = {
     "servers-kept-after-success": "left_servers",
     "servers-without-chief": "masters",
     "service-name-begins-with-digit": "child_names",
+    "settings-without-gpu": "deepspeed_formats",
     "several-deciding-replicas": "masters",
     "several-launchers": "colossalai",
     "several-single-replicas": "run_policies",
