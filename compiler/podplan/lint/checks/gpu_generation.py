@@ -42,7 +42,10 @@ _GPU_LABEL = compile_lazily(r".*(?:gpu|accelerator|nvidia|product|card|device).*
 _INSTANCES = (
     (compile_lazily(r"(?:ml\.)?(?:p3(?:dn)?\..*)|standard_nc\d+r?s_v3|standard_nd40rs_v2"), 70),
     (compile_lazily(r"(?:ml\.)?(?:g4dn\..*)|standard_nc\d+as_t4_v3"), 75),
-    (compile_lazily(r"(?:ml\.)?(?:p4d|p4de)\..*|standard_nc\d+ads_a100_v4|standard_nd96\w*_a100_v4|a2-.*"), 80),
+    (
+        compile_lazily(r"(?:ml\.)?(?:p4d|p4de)\..*|standard_nc\d+ads_a100_v4|standard_nd96\w*_a100_v4|a2-.*"),
+        80,
+    ),
 )
 _INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 AMPERE, _ADA = 80, 89
