@@ -34,6 +34,7 @@ _SAVING = {
     "save_weights": 0,
     "save_file": 1,
 }
+_JOINS = ("os.path.join", "Path", "pathlib.Path", "str")
 _IS_FIRST = ("is_main_process", "is_world_process_zero", "is_global_zero", "is_main")
 _KEPT = ("persistentVolumeClaim", "nfs", "cephfs", "hostPath")
 _UPLOADS = ("upload", "boto3", "s3://", "gs://", "oss2", "push_to_hub", "shutil", "wandb", "mlflow", "rsync")
@@ -90,6 +91,7 @@ def rank_zero_saves_in_pod(target: Target, _: Mapping[str, Any]) -> Iterator[Vio
 
 
 def _iter_saved(source: PythonSource) -> Iterator[SavedFile]:
+    constants = _find_constants(source.tree)
     for branch in ast.walk(source.tree):
         if not isinstance(branch, ast.If) or not _is_for_first(branch.test):
             continue
@@ -99,9 +101,37 @@ def _iter_saved(source: PythonSource) -> Iterator[SavedFile]:
             name = get_dotted_name(node.func)
             last = node.func.attr if isinstance(node.func, ast.Attribute) else name
             at = _SAVING.get(name, _SAVING.get(last, -1))
-            path = get_constant(node.args[at]) if 0 <= at < len(node.args) else None
-            if isinstance(path, str) and path.startswith("/"):
+            path = _read_path(node.args[at], constants) if 0 <= at < len(node.args) else ""
+            if path.startswith("/"):
                 yield SavedFile(node, branch.test, normpath(path))
+
+
+def _find_constants(tree: ast.Module) -> dict[str, object]:
+    """Return the variables of the module that have one assignment in the whole script, to a constant."""
+    bound = [one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    bound += [one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)]
+    return {
+        target.id: get_constant(statement.value)
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and bound.count(target.id) == 1
+    }
+
+
+def _read_path(node: ast.expr, constants: Mapping[str, object]) -> str:
+    """Return a path, or the folder of one whose last part is not known; "" for others."""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        first = node.values[0]
+        if isinstance(first, ast.FormattedValue):
+            return _read_path(first.value, constants)
+        return str(get_constant(first)).rpartition("/")[0]
+    if isinstance(node, ast.Call) and get_dotted_name(node.func) in _JOINS and node.args:
+        return _read_path(node.args[0], constants)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Add):
+        return _read_path(node.left, constants)
+    value = constants.get(node.id) if isinstance(node, ast.Name) else get_constant(node)
+    return value if isinstance(value, str) else ""
 
 
 def _is_for_first(test: ast.expr) -> bool:

@@ -22,18 +22,21 @@ from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _LOOP = compile_lazily(r"\b(?:until\b|while\b(?=[^;\n]{0,20}!))(?P<test>[^;\n]{1,300})[;\n]\s*do\b")
-_FILE = compile_lazily(r"-[efds]\s+[\"']?(/[\w.@+/-]{1,300})[\"']?(?=[\s\])]|$)")
+_FILE = compile_lazily(r"(?:-[efds]|\b(?:ls|stat|cat))\s+[\"']?(/[\w.@+/-]{1,300})[\"']?(?=[\s\])]|$)")
 # A branch of a script that runs in one of the replicas only.
 _BRANCH_OF_RANK = compile_lazily(
     r"\bif\b[^;\n]{0,200}(?<!LOCAL_)(?<!local_)(?:RANK|rank|INDEX|index|HOSTNAME|hostname)\b[^;\n]{0,100}"
 )
+_MAKES_FOLDER = compile_lazily(r"\bmkdir\b[^\n;&|]{0,300}")
 _LONGEST = 50_000  # characters of a script that is read
 
 
 class FileWait(NamedTuple):
-    """A loop that waits for a file: its path, the string with the loop, and the range of the test."""
+    """A loop that waits for a file: its path, the folder that is mounted there, the string with the loop, and
+    the range of the test."""
 
     file: str
+    folder: str
     place: Path
     text: str
     span: tuple[int, int]
@@ -79,8 +82,11 @@ def _iter_waits(base: Path, container: Mapping[str, Any]) -> Iterator[FileWait]:
         for number, text in get_texts(container, key):
             for loop in _LOOP.finditer(text) if len(text) <= _LONGEST else ():
                 found = _FILE.search(loop["test"])
-                if found is not None:
-                    yield FileWait(normpath(found[1]), (*base, key, number), text, loop.span("test"))
+                file = normpath(found[1]) if found is not None else ""
+                mount = mount_of(container, file) if file else None
+                if mount is not None:
+                    folder = normpath(get_text(mount[1], "mountPath"))
+                    yield FileWait(file, folder, (*base, key, number), text, loop.span("test"))
 
 
 def _find_own_volume(
@@ -114,6 +120,8 @@ def _find_writer(job: LoweredJob, group: ReplicaGroup, wait: FileWait) -> FileWr
             return None  # the script may create the file itself
         span = (before[0], before[0] + len(wait.file))
         return FileWriter(group, TextPath(wait.place, span), "another replica")
+    if wait.folder in _MAKES_FOLDER.sub("", wait.text[: wait.span[0]]):
+        return None  # an earlier program may write to the folder
     for other in job.pods:
         for base, container in list_containers(other) if other is not group else ():
             mount = mount_of(container, wait.file)
