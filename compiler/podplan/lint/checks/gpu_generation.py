@@ -8,6 +8,7 @@ https://docs.nvidia.com/deeplearning/transformer-engine/user-guide/installation.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
@@ -18,6 +19,12 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import ScriptOption, list_program_options
+from podplan.lint.checks.python_sources import (
+    get_constant,
+    iter_certain_expressions,
+    iter_certain_statements,
+    list_python_sources,
+)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -49,6 +56,8 @@ _INSTANCES = (
 )
 _INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 AMPERE, _ADA = 80, 89
+_NO_BF16 = "GPUs before Ampere have no bf16: it is rejected or emulated slowly"
+_PRECISIONS = ("mixed_precision", "precision")
 LONGEST = 200
 
 
@@ -86,6 +95,29 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
                 values = {"option": shown, "gpu": gpu.product, "fails": need.fails}
                 yield Violation(path, values, related, doc=doc, group=launch.group)
+        for source in list_python_sources(job) if gpu.capability < AMPERE else ():
+            found = _find_bf16(source.tree) if source.launch is launch else None
+            if found is not None:
+                values = {
+                    "option": f"{found.arg}={ast.unparse(found.value)}",
+                    "gpu": gpu.product,
+                    "fails": _NO_BF16,
+                }
+                yield Violation(
+                    source.locate(found.value), values, related, doc=source.doc, group=source.group
+                )
+
+
+def _find_bf16(tree: ast.Module) -> ast.keyword | None:
+    """Return the argument with which a script certainly trains in bf16."""
+    for statement in iter_certain_statements(tree):
+        for node in iter_certain_expressions(statement):
+            for one in node.keywords if isinstance(node, ast.Call) else ():
+                value = get_constant(one.value)
+                is_switch = one.arg == "bf16" and value is True
+                if is_switch or (one.arg in _PRECISIONS and str(value).partition("-")[0] == "bf16"):
+                    return one
+    return None
 
 
 def find_gpu(job: LoweredJob, group: ReplicaGroup) -> NodeGpu | None:
@@ -107,7 +139,7 @@ def _need(option: ScriptOption) -> CapabilityNeed | None:
     if option.last == "tf32" and option.is_on:
         return CapabilityNeed(AMPERE, "transformers rejects it on GPUs before Ampere")
     if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
-        return CapabilityNeed(AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
+        return CapabilityNeed(AMPERE, _NO_BF16)
     if option.last == "attn_implementation" and value == "flash_attention_2":
         return CapabilityNeed(AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
     if option.last in ("mixed_precision", "fp8") and (

@@ -56,6 +56,8 @@ _OF_BASES = compile_lazily(
     r"(?:hf_)?(?:base|backbone|encoder|llm|checkpoint|weights|init|init_from|from_pretrained|repo|repo_id)"
 )
 _LOADERS = {"from_pretrained": False, "SentenceTransformer": False, "load_dataset": True}  # of data sets
+# A script that may fill the cache itself, or change the mode.
+_MAY_FILL = ("_OFFLINE", "copytree", "subprocess", "os.system")
 _HUB_ID = compile_lazily(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*")
 _LOCAL = compile_lazily(
     r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained|exp|experiments?|logs?|results?|work|scripts|assets|artifacts|saved?|tmp)/.*",
@@ -110,7 +112,7 @@ def _iter_hub_ids(
         if wanted[0].fullmatch(key) and _is_hub_id(value):
             yield value, DocumentPath(where.group.doc, (*where.base, "env", at, "value"))
     for source in list_python_sources(job):
-        if source.launch is launch:
+        if source.launch is launch and not any(word in source.text for word in _MAY_FILL):
             for call, id_ in _iter_loads(source.tree, is_of_datasets=is_of_datasets):
                 yield id_, DocumentPath(source.doc, source.locate(call))
 
