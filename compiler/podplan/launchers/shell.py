@@ -28,7 +28,8 @@ _UNSETTING_BUILTINS = {"unset", "read", "mapfile", "readarray", "getopts"}
 _ASSIGNMENT_PATTERN = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 # Assignments in arithmetic: NAME=1, NAME += 1, NAME++ and --NAME.
 _ARITHMETIC_PATTERN = compile_lazily(
-    r"(?:\+\+|--)\s*([A-Za-z_]\w*)|(?<!\w)([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?\s*=(?!\s*=))"
+    r"(?:\+\+|--)\s{0,9}([A-Za-z_]\w*)"
+    r"|(?<!\w)([A-Za-z_]\w*)\s{0,9}(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?\s{0,9}=(?!\s{0,9}=))"
 )
 _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
