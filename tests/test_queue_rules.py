@@ -88,3 +88,27 @@ def test_work_is_in_proportion_to_jobs_and_queues(
     first, second = counts[2] - counts[1], counts[3] - counts[2]
     assert first > 0
     assert second < 1.2 * first, counts
+
+
+@pytest.mark.parametrize(
+    ("name", "beside_job", "is_reported"),
+    [("vision-gpu", True, False), ("vision-gpu", False, True), ("reserach", True, True)],
+)
+def test_a_queue_beside_a_job_may_belong_to_administrators(
+    name: str, beside_job: bool, is_reported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ClusterQueue that another file does not have is missing, unless only the job's file names it."""
+    (tmp_path / ".git").mkdir()
+    flavor, cluster_queue, namespace, local_queue, job = (
+        (FIXTURES / "quota-by-borrowing.yaml").read_text().split("---\n")
+    )
+    local_queue = local_queue.replace("clusterQueue: research", f"clusterQueue: {name}")
+    files = {
+        "queues.yaml": [flavor, cluster_queue, namespace, *([] if beside_job else [local_queue])],
+        "job.yaml": [job, *([local_queue] if beside_job else [])],
+    }
+    for file, parts in files.items():
+        (tmp_path / file).write_text("---\n".join(parts))
+    monkeypatch.chdir(tmp_path)
+    shown = podplan("check", "--isolated", "--no-cache", "--jobs", "1", "--select", "SCHED083", ".")
+    assert ("SCHED083" in shown.out) is is_reported

@@ -26,6 +26,11 @@ _CLOSING_WORDS = {"fi", "done", "esac", "}"}
 _ASSIGNING_BUILTINS = {"export", "declare", "typeset", "local", "readonly"}
 _UNSETTING_BUILTINS = {"unset", "read", "mapfile", "readarray", "getopts"}
 _ASSIGNMENT_PATTERN = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+# Assignments in arithmetic: NAME=1, NAME += 1, NAME++ and --NAME.
+_ARITHMETIC_PATTERN = compile_lazily(
+    r"(?:\+\+|--)\s{0,9}([A-Za-z_]\w*)"
+    r"|(?<!\w)([A-Za-z_]\w*)\s{0,9}(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?\s{0,9}=(?!\s{0,9}=))"
+)
 _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
 
@@ -201,14 +206,20 @@ class _ScriptParser:
         return None
 
     def _skip_parentheses(self, token: Token) -> ShellSyntaxError | None:
-        """Skip ``((…))``, from after the first parenthesis."""
-        depth = 1
+        """Skip ``((…))``, from after the first parenthesis; the values that it assigns are unknown."""
+        depth, start = 1, self.index
         while self.index < len(self.tokens) and depth:
             current = self.tokens[self.index]
             if current.is_operator and current.text in "()":
                 depth += 1 if current.text == "(" else -1
             self.index += 1
+        self._forget_assigned(" ".join(one.text for one in self.tokens[start : self.index]))
         return ShellSyntaxError(token.start, "(( is never closed") if depth else None
+
+    def _forget_assigned(self, arithmetic: str) -> None:
+        """Take the variables that an arithmetic expression assigns as unknown."""
+        for found in _ARITHMETIC_PATTERN.finditer(arithmetic):
+            self._set_variable(found[1] or found[2], None)
 
     def _close_block(self, token: Token) -> ShellSyntaxError | None:
         """Close the block that ``token`` ends, and skip its redirections."""
@@ -333,6 +344,8 @@ class _ScriptParser:
         elif name in _UNSETTING_BUILTINS:
             for word in words[1:]:
                 self._set_variable(word.text, None)
+        elif name == "let":
+            self._forget_assigned(" ".join(word.text for word in words[1:]))
         elif name in ("shift", "set"):
             self.scope.positional = None
 

@@ -8,6 +8,7 @@ https://docs.nvidia.com/deeplearning/transformer-engine/user-guide/installation.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 
 from podplan.core.findings import Path
@@ -18,6 +19,12 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get
 from podplan.lint.analysis.jobs import count_gpus, has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import find_launches
 from podplan.lint.analysis.script_options import ScriptOption, list_program_options
+from podplan.lint.checks.python_sources import (
+    get_constant,
+    iter_certain_expressions,
+    iter_certain_statements,
+    list_python_sources,
+)
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -38,7 +45,19 @@ _PRODUCTS = (
     ),
 )
 _GPU_LABEL = compile_lazily(r".*(?:gpu|accelerator|nvidia|product|card|device).*")
-_AMPERE, _ADA = 80, 89
+# Machines of clouds by the GPUs that they have.
+_INSTANCES = (
+    (compile_lazily(r"(?:ml\.)?(?:p3(?:dn)?\..*)|standard_nc\d+r?s_v3|standard_nd40rs_v2"), 70),
+    (compile_lazily(r"(?:ml\.)?(?:g4dn\..*)|standard_nc\d+as_t4_v3"), 75),
+    (
+        compile_lazily(r"(?:ml\.)?(?:p4d|p4de)\..*|standard_nc\d+ads_a100_v4|standard_nd96\w*_a100_v4|a2-.*"),
+        80,
+    ),
+)
+_INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+AMPERE, _ADA = 80, 89
+_NO_BF16 = "GPUs before Ampere have no bf16: it is rejected or emulated slowly"
+_PRECISIONS = ("mixed_precision", "precision")
 LONGEST = 200
 
 
@@ -49,6 +68,16 @@ class CapabilityNeed(NamedTuple):
     fails: str
 
 
+class NodeGpu(NamedTuple):
+    """The newest GPU of the nodes that a Pod selects: its name, its compute capability, times ten, and the
+    place in the Pods."""
+
+    product: str
+    capability: int
+    path: Path
+    group: ReplicaGroup
+
+
 @check()
 def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """An option that the GPUs of the nodes do not support. Values: ``option``, ``gpu``, ``fails``."""
@@ -56,18 +85,45 @@ def gpu_too_old(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if is_mode_enabled(job, "debug"):
         return
     for launch in find_launches(job):
-        workers = _worker(job, launch.group)
-        found = _oldest(workers) if count_gpus(workers) else None
-        if found is None or launch.invocation.is_conditional:
+        gpu = find_gpu(job, launch.group)
+        if gpu is None or launch.invocation.is_conditional:
             continue
-        product, capability, place, group = found
+        related = [(gpu.group.doc, gpu.path, "the GPUs of the nodes")]
         for option, doc, path in list_program_options(job, launch):
             need = _need(option)
-            if need is not None and capability < need.capability:
+            if need is not None and gpu.capability < need.capability:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
-                values = {"option": shown, "gpu": product, "fails": need.fails}
-                related = [(group.doc, place, "the GPUs of the nodes")]
+                values = {"option": shown, "gpu": gpu.product, "fails": need.fails}
                 yield Violation(path, values, related, doc=doc, group=launch.group)
+        for source in list_python_sources(job) if gpu.capability < AMPERE else ():
+            found = _find_bf16(source.tree) if source.launch is launch else None
+            if found is not None:
+                values = {
+                    "option": f"{found.arg}={ast.unparse(found.value)}",
+                    "gpu": gpu.product,
+                    "fails": _NO_BF16,
+                }
+                yield Violation(
+                    source.locate(found.value), values, related, doc=source.doc, group=source.group
+                )
+
+
+def _find_bf16(tree: ast.Module) -> ast.keyword | None:
+    """Return the argument with which a script certainly trains in bf16."""
+    for statement in iter_certain_statements(tree):
+        for node in iter_certain_expressions(statement):
+            for one in node.keywords if isinstance(node, ast.Call) else ():
+                value = get_constant(one.value)
+                is_switch = one.arg == "bf16" and value is True
+                if is_switch or (one.arg in _PRECISIONS and str(value).partition("-")[0] == "bf16"):
+                    return one
+    return None
+
+
+def find_gpu(job: LoweredJob, group: ReplicaGroup) -> NodeGpu | None:
+    """Return the newest GPU of the nodes on which a training runs; None if it is not known."""
+    workers = _worker(job, group)
+    return _oldest(workers) if count_gpus(workers) else None
 
 
 def _worker(job: LoweredJob, group: ReplicaGroup) -> ReplicaGroup:
@@ -81,11 +137,11 @@ def _need(option: ScriptOption) -> CapabilityNeed | None:
     """Return the need of an option; None if it has none, or it is not known."""
     value = (option.value or "").lower()
     if option.last == "tf32" and option.is_on:
-        return CapabilityNeed(_AMPERE, "transformers rejects it on GPUs before Ampere")
+        return CapabilityNeed(AMPERE, "transformers rejects it on GPUs before Ampere")
     if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
-        return CapabilityNeed(_AMPERE, "GPUs before Ampere have no bf16: it is rejected or emulated slowly")
+        return CapabilityNeed(AMPERE, _NO_BF16)
     if option.last == "attn_implementation" and value == "flash_attention_2":
-        return CapabilityNeed(_AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
+        return CapabilityNeed(AMPERE, "FlashAttention 2 has no kernels for GPUs before Ampere")
     if option.last in ("mixed_precision", "fp8") and (
         value == "fp8" or (option.last == "fp8" and option.is_on)
     ):
@@ -93,13 +149,13 @@ def _need(option: ScriptOption) -> CapabilityNeed | None:
     return None
 
 
-def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
+def _oldest(group: ReplicaGroup) -> NodeGpu | None:
     """Return the newest GPU that a Pod's node labels allow; None if it is not known."""
     spec = get_mapping(group.doc.data, "spec")
     for key, value in get_mapping(spec, "nodeSelector").items():
         capability = _capability(key, value)
         if capability:
-            return value, capability, ("spec", "nodeSelector", key), group
+            return NodeGpu(value, capability, ("spec", "nodeSelector", key), group)
     base = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     required = get_mapping(get_mapping(get_mapping(spec, base[0]), base[1]), base[2])
     terms = get_entries(required, "nodeSelectorTerms")
@@ -118,12 +174,16 @@ def _oldest(group: ReplicaGroup) -> tuple[str, int, Path, ReplicaGroup] | None:
                 "values",
                 known.index(newest),
             )
-            return values[known.index(newest)], newest, path, group
+            return NodeGpu(values[known.index(newest)], newest, path, group)
     return None
 
 
 def _capability(key: str, value: Any) -> int:
     """Return the compute capability, times ten, of a GPU in a label; 0 if it is not known."""
-    if not isinstance(value, str) or len(value) + len(key) > LONGEST or not _GPU_LABEL.fullmatch(key.lower()):
+    if not isinstance(value, str) or len(value) + len(key) > LONGEST:
+        return 0
+    if key in _INSTANCE_LABELS:
+        return next((number for form, number in _INSTANCES if form.fullmatch(value.lower())), 0)
+    if not _GPU_LABEL.fullmatch(key.lower()):
         return 0
     return next((number for form, number in _PRODUCTS if form.fullmatch(value.lower())), 0)

@@ -179,12 +179,15 @@ def _find_denial(policies: list[TracedDocument], connection: Connection) -> Deni
     """Return the policy for the Pods of the job that drops a connection; None if one allows it.
 
     A policy for all Pods of the namespace says nothing: others that allow the connection may be elsewhere.
+    Only one that lets them connect to each other seems to be what they have, and forgets their names.
     """
     source, target = dict(connection.source), dict(connection.target)
     for side, field, peers in _SIDES:
         pod, other = (target, source) if side == "Ingress" else (source, target)
         selecting = [one for one in policies if _isolates(one.data, side, pod)]
         specific = [one for one in selecting if get_mapping(get_mapping(one.data, "spec"), "podSelector")]
+        if connection.port == DNS_PORT and side == "Egress":
+            specific = specific or [one for one in selecting if _allows_own_pods(one.data)]
         if not specific:
             continue
         rules = [rule for one in selecting for _, rule in get_entries(get_mapping(one.data, "spec"), field)]
@@ -245,6 +248,13 @@ def _isolates(policy: Mapping[str, Any], side: str, labels: Mapping[str, str]) -
 def _has_only_ports(rule: Mapping[str, Any]) -> bool:
     """Whether a rule lists TCP ports by number."""
     return any(isinstance(one.get("port"), int) for _, one in get_entries(rule, "ports"))
+
+
+def _allows_own_pods(policy: Mapping[str, Any]) -> bool:
+    """Whether a policy for all Pods of a namespace lets them connect to Pods of the namespace only."""
+    rules = [rule for _, rule in get_entries(get_mapping(policy, "spec"), "egress")]
+    peers = [peer for rule in rules for _, peer in get_entries(rule, "to")]
+    return bool(peers) and all("podSelector" in peer and "namespaceSelector" not in peer for peer in peers)
 
 
 def _allows_lookup(rule: Mapping[str, Any]) -> bool:

@@ -6,11 +6,13 @@ https://huggingface.co/docs/transformers/installation#offline-mode.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
 from podplan.core.findings import below
 from podplan.core.lazy_regex import compile_lazily
+from podplan.core.provenance import DocumentPath
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_text, get_texts
 from podplan.launchers.words import Word
@@ -19,8 +21,15 @@ from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
 from podplan.lint.analysis.resources import list_containers, list_init_containers
 from podplan.lint.checks.outputs import ContainerPath, mount_of, named_values, trainings, volume_of
+from podplan.lint.checks.python_sources import (
+    get_constant,
+    get_dotted_name,
+    iter_certain_expressions,
+    iter_certain_statements,
+    list_python_sources,
+)
 from podplan.lint.checks.registration import check
-from podplan.lint.target import Target, Violation
+from podplan.lint.target import LoweredJob, Target, Violation
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 _HUB_PROGRAMS = frozenset(("huggingface-cli", "hf"))
@@ -42,9 +51,16 @@ _OF_MODELS = compile_lazily(
     r"(?:\w+[_-])?(?:model|tokenizer|processor|pretrained|base[_-]?model|teacher|student|reward[_-]?model)"
     r"(?:[_-](?:name|id|path|name[_-]or[_-]path|repo|model|name[_-]or[_-]path))*"
 )
+# Other names of the model that a training starts from.
+_OF_BASES = compile_lazily(
+    r"(?:hf_)?(?:base|backbone|encoder|llm|checkpoint|weights|init|init_from|from_pretrained|repo|repo_id)"
+)
+_LOADERS = {"from_pretrained": False, "SentenceTransformer": False, "load_dataset": True}  # of data sets
+# A script that may fill the cache itself, or change the mode.
+_MAY_FILL = ("_OFFLINE", "copytree", "subprocess", "os.system")
 _HUB_ID = compile_lazily(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*")
 _LOCAL = compile_lazily(
-    r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained)/.*",
+    r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained|exp|experiments?|logs?|results?|work|scripts|assets|artifacts|saved?|tmp)/.*",
 )
 _FILE = compile_lazily(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|py|csv|parquet|gguf)")
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
@@ -69,21 +85,50 @@ def offline_with_empty_cache(subject: Target, _: Mapping[str, Any]) -> Iterator[
             where, volume, get_text(found[1], "mountPath")
         ):
             continue
-        wanted = _OF_DATASETS if offline == "HF_DATASETS_OFFLINE" else _OF_MODELS
-        for name, value, word in named_values(launch):
-            if wanted.fullmatch(name) and _is_hub_id(value):
-                shown = {"name": offline, "cache": cache, "volume": volume, "id": value}
-                related = [
-                    (launch.group.doc, launch.locate_word(word), "is read from the cache"),
-                    (
-                        where.group.doc,
-                        (*where.base, "volumeMounts", found[0], "mountPath"),
-                        "the empty cache",
-                    ),
-                ]
-                at = (*where.base, "env", values[offline][1], "value")
-                yield Violation(at, shown, related, doc=where.group.doc, group=where.group)
-                break
+        for id_, place in _iter_hub_ids(subject.job, launch, where, offline):
+            shown = {"name": offline, "cache": cache, "volume": volume, "id": id_}
+            mount = (*where.base, "volumeMounts", found[0], "mountPath")
+            related = [
+                (place.doc, place.path, "is read from the cache"),
+                (where.group.doc, mount, "the empty cache"),
+            ]
+            at = (*where.base, "env", values[offline][1], "value")
+            yield Violation(at, shown, related, doc=where.group.doc, group=where.group)
+            break
+
+
+def _iter_hub_ids(
+    job: LoweredJob, launch: ContainerLaunch, where: ContainerPath, offline: str
+) -> Iterator[tuple[str, DocumentPath]]:
+    """Yield what a training reads from the cache by the name that it has in the hub, with its place."""
+    is_of_datasets = offline == OFFLINE[2]
+    wanted = (_OF_DATASETS,) if is_of_datasets else (_OF_MODELS, _OF_BASES)
+    for name, value, word in named_values(launch):
+        key = name.rpartition(".")[2].lower().replace("-", "_")
+        if (wanted[0].fullmatch(name) or any(one.fullmatch(key) for one in wanted)) and _is_hub_id(value):
+            yield value, DocumentPath(launch.group.doc, launch.locate_word(word))
+    for at, entry in get_entries(where.container, "env"):
+        key, value = get_text(entry, "name").lower(), get_text(entry, "value")
+        if wanted[0].fullmatch(key) and _is_hub_id(value):
+            yield value, DocumentPath(where.group.doc, (*where.base, "env", at, "value"))
+    for source in list_python_sources(job):
+        if source.launch is launch and not any(word in source.text for word in _MAY_FILL):
+            for call, id_ in _iter_loads(source.tree, is_of_datasets=is_of_datasets):
+                yield id_, DocumentPath(source.doc, source.locate(call))
+
+
+def _iter_loads(tree: ast.Module, *, is_of_datasets: bool) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls of a script that certainly load something by its name in the hub."""
+    for statement in iter_certain_statements(tree):
+        for node in iter_certain_expressions(statement):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if any(one.arg in (None, "cache_dir") for one in node.keywords):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else get_dotted_name(node.func)
+            id_ = get_constant(node.args[0])
+            if _LOADERS.get(name) is is_of_datasets and isinstance(id_, str) and _is_hub_id(id_):
+                yield node, id_
 
 
 @check(requires=OFFLINE[:1])

@@ -30,6 +30,7 @@ from podplan.lint.checks.outputs import ContainerPath, trainings
 from podplan.lint.target import LoweredJob, cache_latest
 
 _MOST_CALLS = 40  # nested calls of functions that are followed
+_CHANGING_FOLDER = ("colossalai", "deepspeed")  # these run "cd" on the workers, to the folder of the launcher
 _LEAVING = (ast.Return, ast.Raise)
 _BRANCHING = (ast.If, ast.Try, ast.For, ast.While, ast.With, ast.Match)
 _SUPPRESSING = ("suppress", "contextlib.suppress")
@@ -106,10 +107,12 @@ def _find_path(launch: ContainerLaunch, where: ContainerPath, script: str) -> st
     """Return the absolute path of a script; "" if its folder is unknown."""
     if script.startswith("/"):
         return normpath(script)
-    if launch.group is not where.group:
+    is_remote = launch.group is not where.group
+    if is_remote and launch.invocation.launcher not in _CHANGING_FOLDER:
         return ""
-    folder = get_text(where.container, "workingDir")
-    for _, process in programs_of(where.container):
+    container = launch.container if is_remote else where.container
+    folder = get_text(container, "workingDir")
+    for _, process in programs_of(container):
         if process.name == "cd":
             targets = process.words[1:]
             if len(targets) != 1 or not targets[0].is_known or not targets[0].text.startswith("/"):

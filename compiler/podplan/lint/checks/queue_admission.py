@@ -139,7 +139,7 @@ def unusable_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     if decision is None or decision.verdict.cause not in ("inactive", "missing", "selector"):
         return
     verdict = decision.verdict
-    if verdict.cause == "missing" and not _keeps(decision.cluster, verdict.missing_kind):
+    if verdict.cause == "missing" and not _is_missing(decision, target.doc):
         return  # it may be in another repository
     reason = str(verdict.message)
     if verdict.cause == "selector":
@@ -406,16 +406,24 @@ def _relate(place: Cursor, label: str) -> tuple[TracedDocument, Path, str]:
     return place.doc, place.path, label
 
 
-def _keeps(cluster: Cluster, kind: str) -> bool:
-    """Whether git has objects of a kind, so that a missing one is also missing in the cluster."""
-    return bool(
-        {
-            "ClusterQueue": cluster.cluster_queues,
-            "ResourceFlavor": cluster.flavors,
-            "Topology": cluster.topologies,
-            "AdmissionCheck": cluster.admission_checks,
-        }[kind]
-    )
+def _is_missing(decision: _Decision, job: TracedDocument) -> bool:
+    """Whether an object that git does not have is also missing in the cluster.
+
+    Git must have others of its kind. The queue of a job in the file of the job may be all that git has of it,
+    as in collections of examples, so these must be in the same file, or one must have a similar name.
+    """
+    verdict, cluster = decision.verdict, decision.cluster
+    known: Mapping[str, Any] = {
+        "ClusterQueue": cluster.cluster_queues,
+        "ResourceFlavor": cluster.flavors,
+        "Topology": cluster.topologies,
+        "AdmissionCheck": cluster.admission_checks,
+    }[verdict.missing_kind]
+    place = verdict.place
+    if verdict.missing_kind != "ClusterQueue" or place is None or place.doc.name != job.name:
+        return bool(known)
+    is_beside = any(one.place.doc.name == job.name for one in cluster.cluster_queues.values())
+    return is_beside or bool(suggest_phrase(str(place.value), known))
 
 
 def _is_one_cluster(cluster: Cluster) -> bool:

@@ -37,7 +37,7 @@ def rank_of_other_type(target: Target, _: Mapping[str, Any]) -> Iterator[Violati
         # In a Pod of the type itself, it may be the number within the type.
         if named is None or named is group or count_replicas_by_type(job)[named.replica_type] != 1:
             continue
-        real, holder = _read_rank(named), _find_holder(job, stated)
+        real, holder = read_rank(named), _find_holder(job, stated)
         if real is None or real == stated or holder is None:
             continue
         values = {
@@ -66,12 +66,12 @@ def _iter_rank_options(job: LoweredJob) -> Iterator[tuple[ReplicaGroup, PlacedOp
 
 def _find_holder(job: LoweredJob, rank: int) -> ReplicaGroup | None:
     """Return the replicas of which one has a rank."""
-    firsts = ((group, _read_rank(group)) for group in job.pods)
+    firsts = ((group, read_rank(group)) for group in job.pods)
     held = (group for group, first in firsts if first is not None and first <= rank < first + group.replicas)
     return next(held, None)
 
 
-def _read_rank(group: ReplicaGroup) -> int | None:
+def read_rank(group: ReplicaGroup) -> int | None:
     """The RANK of the first replica of a group, if it runs one program that does not set it itself."""
     launches = find_replica_launches(group, group.start)
     rank = launches[0].resolve_environment().get("RANK") if len(launches) == 1 else None
