@@ -61,6 +61,16 @@ def test_a_required_variable_is_found(tmp_path: Path, text: str, container: dict
     assert "LOCAL_RANK" in line
 
 
+def test_places_are_counted_in_characters(tmp_path: Path) -> None:
+    documents = build_documents("import os\nsize = 'größe'; rank = os.environ['LOCAL_RANK']\n")
+    text = yaml.dump_all(documents, allow_unicode=True, default_style="|", sort_keys=False)
+    (tmp_path / "job.yaml").write_text(text)
+    run = podplan("check", "--format", "json", "job.yaml", cwd=tmp_path)
+    (found,) = [one for one in json.loads(run.out)["findings"] if one["rule"] == "DIST037"]
+    line = text.splitlines()[found["line"] - 1]
+    assert line[found["column"] - 1 :].startswith("os.environ['LOCAL_RANK']")
+
+
 @pytest.mark.parametrize(
     ("text", "container"),
     [

@@ -148,7 +148,8 @@ def iter_certain_statements(tree: ast.Module, with_loops: bool = False) -> Itera
     functions: dict[str, ast.FunctionDef | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            functions[node.name] = None if node.name in functions else node
+            is_certain = node.name not in functions and not any(map(_chooses_process, node.decorator_list))
+            functions[node.name] = node if is_certain else None
     yield from _iter_block(tree.body, functions, set(), with_loops)
 
 
@@ -180,11 +181,24 @@ def _iter_block(
             yield from _iter_block(statement.body, functions, called, with_loops)
         if isinstance(statement, _BRANCHING) and _may_leave(statement):
             return
+        if with_loops and isinstance(statement, ast.If) and _may_skip(statement):
+            return
 
 
 def _may_leave(statement: ast.stmt) -> bool:
     """Whether a statement may end its function or the script without an error."""
     return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
+
+
+def _may_skip(statement: ast.stmt) -> bool:
+    """Whether a branch may end a turn of a loop, so that what follows is not certain."""
+    return any(isinstance(node, (ast.Continue, ast.Break)) for node in ast.walk(statement))
+
+
+def _chooses_process(decorator: ast.expr) -> bool:
+    """Whether a decorator lets only some processes call a function, such as ``rank_zero_only``."""
+    name = get_dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    return any(word in name for word in ("rank", "main_process", "master", "chief", "primary"))
 
 
 def _is_call(node: ast.AST, names: tuple[str, ...]) -> bool:
