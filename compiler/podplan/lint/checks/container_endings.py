@@ -12,6 +12,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers import endings
+from podplan.lint.analysis.features import PYTHON_TEXT, list_features
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.processes import find_endless_process, process_of
 from podplan.lint.analysis.resources import (
@@ -57,6 +58,12 @@ def _endless_in_success_rule(job: LoweredJob) -> Iterator[Violation]:
         endless = find_endless_process(main[1]) if main is not None else None
         if main is not None and endless is not None and not endless.after_training:
             servers[group.replica_type] = (group.doc, below(main[0], endless.words[0].place), endless.text)
+        elif PYTHON_TEXT in list_features(job):
+            from podplan.lint.checks.endless_scripts import find_endless_script
+
+            joins = find_endless_script(job, group)
+            if joins is not None:
+                servers[group.replica_type] = (joins.doc, joins.path, f"{joins.text} in {joins.name}")
     if not servers or not all(
         servers.keys() & rule.keys() and rule.keys() - servers.keys() for _, rule in rules
     ):

@@ -16,6 +16,7 @@ from podplan.launchers.exec_form import ExecCommand
 from podplan.launchers.words import Word
 from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import has_trait, spec_of
+from podplan.lint.analysis.mpirun_fields import PROGRAM_FIELDS
 from podplan.lint.analysis.over_ssh import starts_over_ssh
 from podplan.lint.checks.launcher_words import find_reported_places
 from podplan.lint.checks.registration import check
@@ -86,11 +87,18 @@ _MAX_COMMENTS = 100  # longest part of a script that is checked, in characters
 _CONTINUATION = compile_lazily(r"\n[ \t]*-|\\[ \t]")
 
 
+_KUBERNETES = "Kubernetes"
+
+
 class ExecutedLine(NamedTuple):
-    """A line that a container executes. With ``doc`` its paths are those of that document, the CR."""
+    """A line that a container executes. With ``doc`` its paths are those of that document, the CR.
+
+    ``starter`` starts the program that its first word is; "" for a line of arguments.
+    """
 
     line: ExecCommand
     doc: TracedDocument | None = None
+    starter: str = _KUBERNETES
 
     def build_violation(self, index: int, **values: Any) -> Violation:
         return Violation(self.line.paths[index], values, doc=self.doc)
@@ -103,6 +111,10 @@ def find_executed_lines(target: Target) -> list[ExecutedLine]:
     if _is_joined_for_shell(target):
         lines = [line for line in lines if line.paths[0][0] not in ("command", "args")]
     executed_lines = [ExecutedLine(line) for line in lines]
+    if group is not None and has_trait(job, "mpirun-by-controller") and group.replica_type == "launcher":
+        if target.base_path[-1] == (group.training_container_index or 0):
+            executed_lines += [ExecutedLine(line, job.cr, "mpirun") for line in _iter_mpirun_lines(job)]
+        return executed_lines
     if group is None or not has_trait(job, "deepspeed-by-controller") or starts_over_ssh(job):
         return executed_lines
     from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
@@ -113,7 +125,7 @@ def find_executed_lines(target: Target) -> list[ExecutedLine]:
         and not deepspeed_line.is_custom
         and target.base_path[-1] == (group.training_container_index or 0)
     ):
-        executed_lines += [ExecutedLine(line, job.cr) for line in _iter_deepspeed_lines(job)]
+        executed_lines += [ExecutedLine(line, job.cr, "") for line in _iter_deepspeed_lines(job)]
     return executed_lines
 
 
@@ -140,6 +152,14 @@ def _iter_deepspeed_lines(job: LoweredJob) -> Iterator[ExecCommand]:
         if words:
             paths = tuple(("spec", "config", "run", form, at) for at, _ in words)
             yield ExecCommand(tuple(word for _, word in words), paths)
+
+
+def _iter_mpirun_lines(job: LoweredJob) -> Iterator[ExecCommand]:
+    """Yield the program and arguments that mpirun runs, at their paths in the CR."""
+    for path in PROGRAM_FIELDS:
+        words = get_texts(get_mapping(spec_of(job), path[1]), path[2])
+        if words:
+            yield ExecCommand(tuple(word for _, word in words), tuple((*path, at) for at, _ in words))
 
 
 @check()
@@ -249,9 +269,11 @@ def command_line_in_one_word(target: Target, _: Mapping[str, Any]) -> Iterator[V
     reported_places = find_reported_places(target.job) if target.job.cr is not None else frozenset()
     for executed_line in find_executed_lines(target):
         line = executed_line.line
-        program_index = exec_form.find_program_word(line) if executed_line.doc is None else None
+        program_index = exec_form.find_program_word(line) if executed_line.starter else None
         options_end = _find_options_end(line.texts)
         for index in exec_form.iter_literal_words(line):
+            if index == program_index and executed_line.starter != _KUBERNETES:
+                continue  # reported by options-in-one-word
             reason = _explain_several_words(line, index, program_index, options_end)
             if (
                 reason
@@ -326,9 +348,8 @@ def words_after_shell_script(target: Target, _: Mapping[str, Any]) -> Iterator[V
             len(remaining_words) == 1 and _is_script_name(remaining_words[0], script)
         ):
             continue
-        if is_of_controller(target, line.paths[shell.script_index]) or _is_mounted(
-            target, line.paths[shell.script_index]
-        ):
+        path = line.paths[shell.script_index]
+        if executed_line.doc is None and (is_of_controller(target, path) or _is_mounted(target, path)):
             continue  # the use of the words after it is not known, or they are arguments of a file
         hit = executed_line.build_violation(
             shell.rest_index,
@@ -363,9 +384,9 @@ def _is_script_name(word: str, script: str) -> bool:
 
 @check()
 def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
-    """A shell builtin or keyword in the place of a program; values ``word`` and ``what``."""
+    """A shell builtin or keyword in the place of a program; values ``word``, ``what``, ``starter``."""
     for executed_line in find_executed_lines(target):
-        index = _find_program_index(executed_line.line) if executed_line.doc is None else None
+        index = _find_program_index(executed_line.line) if executed_line.starter else None
         if index is None:
             continue
         word = executed_line.line.texts[index]
@@ -377,7 +398,7 @@ def shell_command_as_program(target: Target, _: Mapping[str, Any]) -> Iterator[V
             word, description = f"{word.partition('=')[0]}=…", "an assignment"
         else:
             continue
-        yield executed_line.build_violation(index, word=word, what=description)
+        yield executed_line.build_violation(index, word=word, what=description, starter=executed_line.starter)
 
 
 def _find_program_index(line: ExecCommand) -> int | None:

@@ -14,9 +14,11 @@ from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.words import EnvVariables
 from podplan.lint.analysis.jobs import has_trait, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, find_variable_path
+from podplan.lint.analysis.mpirun_fields import list_option_places
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Target, Violation
 
+_ROOT_HOME = "/root"  # by default the keys are mounted below it
 _PREFIXES = ("OMPI", "PRTE")  # the second belongs to PRRTE, which starts processes in Open MPI 5
 
 
@@ -70,16 +72,23 @@ def root_without_flag(subject: Target, _: Mapping[str, Any]) -> Iterator[Violati
         )
         if _is_root(subject.job, launch) and not is_allowed and not launch.container.get("envFrom"):
             path = launch.locate_word(launch.invocation.program_word)
-            yield Violation(path, {}, doc=launch.group.doc, group=launch.group)
+            related = list_option_places(subject.job)
+            yield Violation(path, {}, related, doc=launch.group.doc, group=launch.group)
 
 
 def _is_root(job: LoweredJob, launch: ContainerLaunch) -> bool:
     """Whether a container runs as root: by its user, or by the home directory with the ssh keys."""
-    if has_trait(job, "mpirun-by-controller") and "sshAuthMountPath" not in get_mapping(spec_of(job), "ssh"):
+    keys = get_mapping(spec_of(job), "ssh").get("sshAuthMountPath", _ROOT_HOME)
+    if has_trait(job, "mpirun-by-controller") and isinstance(keys, str) and _is_of_root(keys):
         return _may_be_root(launch)
     own = get_mapping(launch.container, "securityContext")
     pod = get_mapping(get_mapping(launch.group.doc.data, "spec"), "securityContext")
     return bool({**pod, **own}.get("runAsUser") == 0)
+
+
+def _is_of_root(keys: str) -> bool:
+    """Whether a folder with keys is in the home directory of root."""
+    return f"{keys.rstrip('/')}/".startswith(f"{_ROOT_HOME}/")
 
 
 class VariableError(NamedTuple):

@@ -15,8 +15,15 @@ from podplan.core.wording import format_count
 from podplan.kubernetes.accessors import get_entries, get_text
 from podplan.launchers.commands import MpirunCommand
 from podplan.launchers.words import Word
-from podplan.lint.analysis.jobs import find_kind_spec, find_written_path, has_trait, is_mode_enabled
+from podplan.lint.analysis.jobs import (
+    find_kind_spec,
+    find_replica_places,
+    find_written_path,
+    has_trait,
+    is_mode_enabled,
+)
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches, gives_several_gpus
+from podplan.lint.analysis.mpirun_fields import list_option_places
 from podplan.lint.analysis.pod_hosts import count_hostfile_slots, read_hostfile
 from podplan.lint.analysis.resources import count_accelerators, find_training_container
 from podplan.lint.checks.registration import check
@@ -62,9 +69,13 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
                 "processes": format_count(count.processes, "process", "processes"),
                 "places": f"{hosts} with {count.per_worker} each take {count.places}",
             }
-            path = count.launch.locate_word(count.facts.command_line.options["np"].word)
+            option = count.facts.command_line.options["np"].word
+            related = list_option_places(target.job, option.text)[:1]
+            workers = find_replica_places(target.job).get(count.workers.replica_type)
+            related += [workers] if workers is not None else []
             group = count.launch.group
-            yield Violation(path, values, doc=group.doc, group=group)
+            path = count.launch.locate_word(option)
+            yield Violation(path, values, related, doc=group.doc, group=group)
 
 
 @check(requires=("mpirun", "horovodrun"))

@@ -160,7 +160,7 @@ def _iter_block(
     with_loops: bool,
 ) -> Iterator[ast.stmt]:
     for statement in body:
-        if isinstance(statement, ast.If) and _is_main_guard(statement.test):
+        if isinstance(statement, ast.If) and is_main_guard(statement.test):
             yield from _iter_block(statement.body, functions, called, with_loops)
         elif isinstance(statement, ast.With):
             if not any(_is_call(item.context_expr, _SUPPRESSING) for item in statement.items):
@@ -179,13 +179,13 @@ def _iter_block(
             yield statement  # its test
         elif isinstance(statement, ast.For) and with_loops:
             yield from _iter_block(statement.body, functions, called, with_loops)
-        if isinstance(statement, _BRANCHING) and _may_leave(statement):
+        if isinstance(statement, _BRANCHING) and may_leave(statement):
             return
         if with_loops and isinstance(statement, ast.If) and _may_skip(statement):
             return
 
 
-def _may_leave(statement: ast.stmt) -> bool:
+def may_leave(statement: ast.stmt) -> bool:
     """Whether a statement may end its function or the script without an error."""
     return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
 
@@ -205,7 +205,7 @@ def _is_call(node: ast.AST, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and get_dotted_name(node.func) in names
 
 
-def _is_main_guard(test: ast.expr) -> bool:
+def is_main_guard(test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
         return False
     return "__name__" in (get_dotted_name(test.left), get_dotted_name(test.comparators[0]))

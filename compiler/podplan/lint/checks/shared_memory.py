@@ -254,6 +254,7 @@ def _has_single_process(group: ReplicaGroup) -> bool:
     return bool(replica_launches) and all(
         is_single_process(each)
         or _has_one_gpu(each)
+        or _has_device_map(each)
         or (is_tensorflow and each.invocation.launcher == "python")
         for each in replica_launches
     )
@@ -275,6 +276,18 @@ def _has_one_gpu(launch: ContainerLaunch) -> bool:
     )
 
 
+def _has_device_map(launch: ContainerLaunch) -> bool:
+    """Whether a script places the layers of a model on all GPUs of one process.
+
+    Source: https://huggingface.co/docs/accelerate/concept_guides/big_model_inference.
+    """
+    invocation = launch.invocation
+    return invocation.launcher == "python" and any(
+        word.text.partition("=")[0].lstrip("-").replace("-", "_") == "device_map"
+        for word in invocation.arguments
+    )
+
+
 def find_shm_mount(group: ReplicaGroup, container: Mapping[str, Any]) -> ShmMount | None:
     """Return the volume that a container has at /dev/shm."""
     for _, mount in get_entries(container, "volumeMounts"):
@@ -292,7 +305,8 @@ def _iter_sized_shm(target: Target) -> Iterator[SizedShm]:
 
 @cache_latest
 def _list_sized_shm(job: LoweredJob) -> list[SizedShm]:
-    return [sized for group in job.pods for sized in _iter_pod_shm(group)]
+    pods = [group for group in job.pods if not only_launches(job, group)]
+    return [sized for group in pods for sized in _iter_pod_shm(group)]
 
 
 def _iter_pod_shm(group: ReplicaGroup) -> Iterator[SizedShm]:
@@ -337,7 +351,7 @@ def _find_memory_limit(group: ReplicaGroup, training_path: Path) -> tuple[int | 
 def shm_over_memory(target: Target, _params: Mapping[str, Any]) -> Iterator[Violation]:
     """A volume in memory larger than the memory limit. Values: ``volume``, ``size``, ``memory``."""
     for group in target.job.pods:
-        if group is not target.group:
+        if group is not target.group or only_launches(target.job, group):
             continue
         for mount, where, memory_limit, limit_path in _iter_memory_volumes(group):
             if memory_limit is not None and mount.size_limit is not None and mount.size_limit > memory_limit:
