@@ -101,55 +101,27 @@ def test_each_job_is_judged_once(folder: Path) -> None:
         assert sorted(judged) == sorted((folder / name).glob("*.yaml"))
 
 
-def test_the_figures_of_the_sixth_set() -> None:
-    folder = AUDIT / "sixth"
-    mistakes = load_mistakes(folder)
-    found = [one for one in mistakes if not one.not_found]
-    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (90, 91, 42)
-    readme = (AUDIT / "README.md").read_text("utf-8")
-    assert "73 of its 93 mistakes" in readme
-    assert f"it finds {len(found)} of {len(mistakes)}" in readme
+FIGURES = {
+    "sixth": ("73 of its 93", 90, 91, 42),
+    "seventh": ("53 of its 73", 73, 73, 42),
+    "eighth": ("60 of its 72", 72, 72, 44),
+    "ninth": ("72 of its 89", 89, 89, 43),
+    "tenth": ("98 of its 130", 127, 130, 52),
+    "eleventh": ("63 of its 76", 76, 76, 46),
+    "twelfth": ("74 of its 91", 88, 91, 45),
+}
 
 
-def test_the_figures_of_the_seventh_set() -> None:
-    folder = AUDIT / "seventh"
-    mistakes = load_mistakes(folder)
-    found = [one for one in mistakes if not one.not_found]
-    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (73, 73, 42)
-    readme = (AUDIT / "README.md").read_text("utf-8")
-    assert "53 of its 73 mistakes" in " ".join(readme.split())
-    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in " ".join(readme.split())
-
-
-def test_the_figures_of_the_eighth_set() -> None:
-    folder = AUDIT / "eighth"
-    mistakes = load_mistakes(folder)
-    found = [one for one in mistakes if not one.not_found]
-    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (72, 72, 44)
-    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
-    assert "60 of its 72 mistakes" in readme
-    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in readme
-
-
-def test_the_figures_of_the_ninth_set() -> None:
-    folder = AUDIT / "ninth"
-    mistakes = load_mistakes(folder)
-    found = [one for one in mistakes if not one.not_found]
-    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (89, 89, 43)
-    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
-    assert "72 of its 89 mistakes" in readme
-    assert f"it finds {len(found)} of {len(mistakes)}. Corrected" in readme
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_figures_of_a_set(name: str) -> None:
+    blind, found, mistakes, clean = FIGURES[name]
+    judged = load_mistakes(AUDIT / name)
+    counted = len([one for one in judged if not one.not_found]), len(judged), len(load(AUDIT / name, "clean"))
+    assert counted == (found, mistakes, clean)
+    about = (AUDIT / "README.md").read_text("utf-8").partition(f"\n`{name}` is by")[2].partition("\n\n`")[0]
+    assert f"{blind} mistakes" in " ".join(about.split())
+    assert f"it finds {found} of {mistakes}." in " ".join(about.split())
 
 
 def test_the_first_set_is_there() -> None:
     assert "first" in [folder.name for folder in SETS]
-
-
-def test_the_figures_of_the_tenth_set() -> None:
-    folder = AUDIT / "tenth"
-    mistakes = load_mistakes(folder)
-    found = [one for one in mistakes if not one.not_found]
-    assert (len(found), len(mistakes), len(load(folder, "clean"))) == (127, 130, 52)
-    readme = " ".join((AUDIT / "README.md").read_text("utf-8").split())
-    assert "98 of its 130 mistakes" in readme
-    assert f"it finds {len(found)} of {len(mistakes)}." in readme

@@ -118,7 +118,8 @@ def unknown_local_queue(target: Target, _: Mapping[str, Any]) -> Iterator[Violat
     here = [name for place, name in queues if place == namespace]
     elsewhere = sorted(place for place, name in queues if name == queue)
     meant = suggest_phrase(queue, here)
-    if not namespace or not (is_whole or meant):
+    is_beside = any(queues[place, queue].place.doc.name == target.doc.name for place in elsewhere)
+    if not namespace or not (is_whole or meant or is_beside):
         return
     if elsewhere:
         why = f'is in the namespace {format_list(elsewhere)}, not in "{namespace}"'
