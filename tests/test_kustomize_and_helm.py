@@ -128,6 +128,52 @@ def test_with_the_real_kustomize(top: Path) -> None:
     ]
 
 
+SCRIPTED_JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: registry.example.com/train:1
+            command: [bash, /scripts/run.sh]
+            resources: {limits: {nvidia.com/gpu: 2}}
+            volumeMounts: [{name: scripts, mountPath: /scripts}]
+          volumes: [{name: scripts, configMap: {name: scripts}}]
+"""
+GENERATOR = "resources: [job.yaml]\nconfigMapGenerator: [{name: scripts, files: [run.sh]}]\n"
+
+
+@REAL
+def test_a_generated_script_is_checked(tmp_path: Path) -> None:
+    script = "torchrun --standalone --nproc_per_node=4 train.py\n"
+    kept = GENERATOR + "generatorOptions: {disableNameSuffixHash: true}\n"
+    write(tmp_path, {"job.yaml": SCRIPTED_JOB, "run.sh": script, "kustomization.yaml": kept})
+    run = podplan("check", "-k", ".", "--format", "json", cwd=tmp_path)
+    rules = {one["rule"]: one["file"] for one in json.loads(run.out)["findings"]}
+    assert rules["DIST005"] == "kustomize build ."
+    assert "NAME007" not in rules
+
+
+@REAL
+def test_a_hash_is_not_added_in_a_custom_resource(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": SCRIPTED_JOB, "run.sh": "true\n", "kustomization.yaml": GENERATOR})
+    assert ("NAME007", "job.yaml", 15) in places(
+        podplan("check", "-k", ".", "--format", "json", cwd=tmp_path).out
+    )
+    path = "spec/pytorchReplicaSpecs/Master/template/spec/volumes/configMap/name"
+    names = (
+        f"nameReference: [{{kind: ConfigMap, version: v1, fieldSpecs: [{{kind: PyTorchJob, path: {path}}}]}}]"
+    )
+    with_names = GENERATOR + "configurations: [names.yaml]\n"
+    write(tmp_path, {"names.yaml": names, "kustomization.yaml": with_names})
+    assert "NAME007" not in podplan("check", "-k", ".", cwd=tmp_path).out
+
+
 @pytest.mark.long
 @REAL
 def test_diff_compares_what_kustomize_builds(top: Path) -> None:

@@ -166,6 +166,7 @@ CHECK_MODULES: dict[str, str] = {
     "mpirun-in-mpirun": "launcher_words",
     "mpirun-without-hosts": "mpi",
     "mutable-tag": "images",
+    "name-without-hash": "hashed_names",
     "named-node-too-small": "node_shapes",
     "nccl-ib-disabled": "networks",
     "never-admitted": "queue_admission",

@@ -16,6 +16,7 @@ from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.lint.analysis.cross_job import NAME_PATH, RebuildJob, find_written_file
 from podplan.lint.analysis.jobs import namespace_of
 from podplan.lint.checks.claims import find_claim_users
+from podplan.lint.checks.hashed_names import remove_hash
 from podplan.lint.checks.references import iter_references
 from podplan.lint.checks.registration import check
 from podplan.lint.target import LoweredJob, Violation
@@ -111,6 +112,7 @@ def _find_meant(use: NamedObject, unused: Mapping[NamedObject, int]) -> NamedObj
     if elsewhere:
         return elsewhere[0]
     names = {one.name: one for one in same_kind if one.namespace == use.namespace}
+    names = {name: one for name, one in names.items() if remove_hash(name) != use.name}  # name-without-hash
     longer = [name for name in names if name.startswith(use.name) or use.name.startswith(name)]
     if longer:
         return names[longer[0]]
