@@ -26,7 +26,7 @@ _SECTIONS = ("bf16", "bfloat16")
 
 
 @check(summarize=summarize_settings)
-def settings_without_gpu(
+def bf16_without_support(
     summaries: Mapping[int, SettingsSummary], again: RebuildJob
 ) -> Iterator[tuple[int, Violation]]:
     """A format that the GPUs do not have. Values: ``key`` of the ConfigMap, ``gpu``."""
