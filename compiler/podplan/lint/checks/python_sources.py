@@ -196,7 +196,7 @@ def _may_skip(statement: ast.stmt) -> bool:
 
 
 def _chooses_process(decorator: ast.expr) -> bool:
-    """Whether a decorator lets only some processes call a function, such as ``rank_zero_only``."""
+    """Whether a decorator lets only some processes call a function, such as that of rank 0."""
     name = get_dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
     return any(word in name for word in ("rank", "main_process", "master", "chief", "primary"))
 
