@@ -37,6 +37,9 @@ def locate(doc: TracedDocument, path: Path, at_key: bool = False) -> SourceLocat
 
 def find_source_location(doc: TracedDocument, path: Path, at_key: bool = False) -> SourceLocation | None:
     """The same, or None for what only a flag gave."""
+    written_word = _find_written_word(doc, path) if isinstance(path, TextPath) else None
+    if written_word is not None:
+        return find_source_location(written_word.doc, written_word.path, at_key)
     for cut in range(len(path), -1, -1):
         steps = trace_to_source(doc, path[:cut])
         end = steps[-1]
@@ -46,6 +49,38 @@ def find_source_location(doc: TracedDocument, path: Path, at_key: bool = False) 
             where = within or _build_location(end.doc, end.path, at_key and whole)
             return SourceLocation(where, tuple(steps))
     return None
+
+
+def _find_written_word(doc: TracedDocument, path: TextPath) -> DocumentPath | None:
+    """Return the entry of a list that became a word of a command line, if a range is that word.
+
+    Controllers join words of several fields to one line; of equal words none is told from the other.
+    """
+    made = value_at(doc.data, path)
+    if doc.source is not None or not isinstance(made, str):
+        return None
+    origin, _ = find_origin(doc, path)
+    if origin.derivation == "copied":
+        return None
+    words = _split_words(made[slice(*path.text_range)])
+    found = [
+        DocumentPath(place.doc, (*place.path, at))
+        for place in origin.sources
+        if isinstance(entries := value_at(place.doc.data, place.path), list)
+        for at, entry in enumerate(entries)
+        if [entry] == words
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the words of a part of a line, without their quotes."""
+    from shlex import split
+
+    try:
+        return split(text)
+    except ValueError:
+        return []
 
 
 def _within(doc: TracedDocument, path: TextPath, end: TraceStep) -> Location | None:
