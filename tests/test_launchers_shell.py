@@ -242,7 +242,36 @@ def test_positional_words_keep_their_places() -> None:
     read = parse_script('exec torchrun "$@" $1 $#', {}, given)
     assert words_of(read) == [["exec", "torchrun", "--n=2", "train me.py", "--n=2", "2"]]
     assert [word.path for word in read.commands[0].words[2:4]] == [("args", 1), ("args", 2)]
-    assert words_of(parse_script('shift; a "$@"', {}, given))[-1] == ["a", "$@"]
+    assert words_of(parse_script('shift; a "$@"', {}, given))[-1] == ["a", "train me.py"]
+    assert words_of(parse_script('shift "$N"; a "$@"', {}, given))[-1] == ["a", "$@"]
+    assert words_of(parse_script("set -euo pipefail; a $1", {}, given))[-1] == ["a", "--n=2"]
+    assert words_of(parse_script("set -- x; a $1", {}, given))[-1] == ["a", "$1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('case "$1" in ps) a;; worker|chief) b; X=2;; *) c;; esac; d $X', [("b", False), ("d 2", False)]),
+        ('case "$1" in ps) X=2;; esac; d $X', [("d 1", False)]),
+        ('case "$1" in w*) a;; worker) b;; esac', [("a", True), ("b", True)]),
+        ('case "$1" in ps) a;; worker) b;& c) c;; esac', [("b", False), ("c", True)]),
+        ('case "$2" in 0) a;; *) b;; esac', [("a", True), ("b", True)]),
+        ('case "$9" in ps) a;; esac', [("a", True)]),
+        ('if x; then case "$1" in "worker") a;; esac; fi', [("x", False), ("a", True)]),
+    ],
+)
+def test_a_case_whose_word_is_known_has_one_branch(text: str, expected: list[tuple[str, bool]]) -> None:
+    from podplan.launchers.words import Word
+
+    given = [Word("run.sh"), Word("worker"), Word("0")]
+    read = parse_script(text, {"X": "1"}, given)
+    found = [(" ".join(word.text for word in each.words), each.is_conditional) for each in read.commands]
+    assert found == expected
+
+
+def test_many_branches_of_a_case() -> None:
+    text = "case a in " + "b) c;; " * 2_000 + "esac"
+    assert len(parse_script(text, {}).commands) == 1_000
 
 
 def test_offsets_lead_to_what_is_written() -> None:
@@ -338,7 +367,9 @@ def outline(nodes: tuple[Any, ...]) -> list[Any]:
         ("until a b; do c; done", [["until", "a", "c"]]),
         ("for i in 1 2; do a; done; b", [["for", "a"], "b"]),
         ("f() { a; }\nf", [["function", "a"], "f"]),
-        ("case x in a) b;; esac", [["case", "b"]]),
+        ("case $X in a) b;; esac", [["case", "b"]]),
+            ("case x in x) b;; esac; c", [["{", "b"], "c"]),
+            ("case x in a) b;; esac", [["case"]]),
         ("{ a; b", []),  # the block never ends
     ],
 )

@@ -36,6 +36,8 @@ _ENDLESS_MODULES = frozenset(_MODULES.split())
 _PARAMETER_SERVER = compile_lazily(
     r"(?:job|job_name|task_type|role|type|replica_type)=(?:ps|parameter_server)"
 )
+# Options by which a program says that it serves until it is stopped.
+_FOREVER_OPTIONS = frozenset(("--serve-forever", "--serve_forever", "--run-forever", "--run_forever"))
 # Programs with subcommands, and the subcommand that serves.
 _SERVING_COMMANDS = {
     "aim": "up",
@@ -256,6 +258,8 @@ def _is_endless(process: Process) -> bool:
         return not _SHORT & set(arguments)
     if name == "sshd":
         return _find_daemon(process) is None and not _is_test_only(arguments)
+    if name not in HELPERS and _FOREVER_OPTIONS.intersection(arguments):
+        return True
     if name.startswith("python") and _is_parameter_server(arguments):
         return True
     if name.startswith("python") and "-m" in arguments:

@@ -1,7 +1,8 @@
 """Parses the simple commands of a shell string, as ``sh -c`` and ``bash -c`` run them.
 
 Blocks (if, for, while, case, subshells, functions) are parsed; their commands may run never or repeatedly.
-Here-documents and command substitutions are not parsed.
+Of a case whose word is known only the branch that runs is kept, as a ``{`` block: an entry script with a branch
+for each replica type. Here-documents and command substitutions are not parsed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _ARITHMETIC_PATTERN = compile_lazily(
     r"(?:\+\+|--)\s{0,9}([A-Za-z_]\w*)"
     r"|(?<!\w)([A-Za-z_]\w*)\s{0,9}(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?\s{0,9}=(?!\s{0,9}=))"
 )
+_PLAIN_PATTERN = compile_lazily(r"[\w.+:@%/-]+|\"[\w.+:@%/ -]+\"|'[\w.+:@%/ -]+'")
 _NUMBER_PATTERN = compile_lazily(r"[0-9]+\Z")
 
 
@@ -46,6 +48,27 @@ class ParsedScript(NamedTuple):
     nodes: tuple[Node, ...] = ()
 
 
+class _Before(NamedTuple):
+    """What the parser has read before a branch of a case that never runs."""
+
+    commands: int
+    nodes: int
+    variables: dict[str, str | None]
+    changed_variables: dict[str, str | None]
+    positional: Sequence[Word] | None
+
+
+class _Case(NamedTuple):
+    """A case whose word is ``value``, the same in all Pods; ``is_met`` if one of its patterns has matched.
+
+    ``before`` is the state at the begin of the current branch, if that never runs.
+    """
+
+    value: str
+    is_met: bool = False
+    before: _Before | None = None
+
+
 class _Block(NamedTuple):
     closer: str
     start: int
@@ -55,6 +78,7 @@ class _Block(NamedTuple):
     before: str
     negated: bool
     part: str = ""
+    case: _Case | None = None
 
 
 def parse_script(
@@ -92,6 +116,7 @@ class _ScriptParser:
         self.in_alternative = False
         self.in_function = False
         self.negated = False
+        self.branches = 0  # of cases whose word is known
 
     def parse_commands(
         self, syntax_error: ShellSyntaxError | None
@@ -124,7 +149,7 @@ class _ScriptParser:
         elif token.text == ")":
             return self._close_block(token)
         elif token.text in (";;", ";&", ";;&"):
-            return self._skip_case_pattern(token)
+            return self._parse_case_pattern(token)
         else:
             self._set_operator(token.text)
         return None
@@ -177,10 +202,17 @@ class _ScriptParser:
             return None
         self._open(_BLOCK_CLOSERS[text], text, token)
         if text == "case":
+            subject = self.tokens[self.index] if self.index < len(self.tokens) else token
             self.index += 1
             while self._next_is("\n"):
                 self.index += 1
-            return self._skip_case_pattern(token, skip=1) if self._next_is("in") else None
+            if not self._next_is("in"):
+                return None
+            value = None if subject.is_operator else expansion.expand_value(subject.pieces, self.scope)
+            # A value with a digit may be a rank or a host name, which differs between the Pods of a group.
+            if value and not any(map(str.isdigit, value)):
+                self.blocks[-1] = self.blocks[-1]._replace(case=_Case(value))
+            return self._parse_case_pattern(token, skip=1)
         if self._next_is("("):
             self.index += 1
             return self._skip_parentheses(token)
@@ -191,19 +223,58 @@ class _ScriptParser:
         self._set_operator("")
         return None
 
-    def _skip_case_pattern(self, token: Token, skip: int = 0) -> ShellSyntaxError | None:
-        """Skip the pattern of a branch of ``case``, up to its parenthesis; or stop at ``esac``."""
+    def _parse_case_pattern(self, token: Token, skip: int = 0) -> ShellSyntaxError | None:
+        """Parse the pattern of a branch of ``case``, up to its parenthesis; or stop at ``esac``."""
         if not self.blocks or self.blocks[-1].closer != "esac":
             return _build_unexpected_error(token)
+        self._discard_branch()
         self.index += skip
         while self._next_is("\n"):
             self.index += 1
         if self.index < len(self.tokens) and self.tokens[self.index].text != "esac":
+            self.index += self._next_is("(")
+            start = self.index
             while self.index < len(self.tokens) and not self._next_is(")"):
                 self.index += 1
+            self._enter_branch(self.tokens[start : self.index], follows=token.text)
             self.index += 1
         self._set_operator("")
         return None
+
+    def _enter_branch(self, patterns: Sequence[Token], follows: str) -> None:
+        """Begin a branch of a case after ``follows``: one that certainly runs, never runs, or may run."""
+        block = self.blocks[-1]
+        case = block.case
+        if case is None:
+            return
+        self.branches += 1
+        is_met = False if case.is_met else _matches(case.value, patterns)
+        if is_met is None or follows in (";&", ";;&") or self.branches > MAX_COMMANDS:
+            self.blocks[-1] = block._replace(case=None, is_conditional=True, kind="case")
+            return
+        before = _Before(
+            len(self.commands),
+            len(block.nodes),
+            dict(self.scope.variables),
+            dict(self.changed_variables),
+            self.scope.positional,
+        )
+        case = _Case(case.value, case.is_met or is_met, None if is_met else before)
+        is_conditional = any(one.is_conditional for one in self.blocks[:-1])
+        self.blocks[-1] = block._replace(case=case, is_conditional=is_conditional, kind="{")
+
+    def _discard_branch(self) -> None:
+        """Remove the commands of a branch that never runs."""
+        block = self.blocks[-1]
+        before = block.case.before if block.case is not None else None
+        if block.case is None or before is None:
+            return
+        del self.commands[before.commands :], block.nodes[before.nodes :]
+        self.scope.variables = before.variables
+        self.changed_variables = before.changed_variables
+        self.scope.positional = before.positional
+        kind = block.kind if block.nodes else "case"
+        self.blocks[-1] = block._replace(case=block.case._replace(before=None), kind=kind)
 
     def _skip_parentheses(self, token: Token) -> ShellSyntaxError | None:
         """Skip ``((…))``, from after the first parenthesis; the values that it assigns are unknown."""
@@ -225,6 +296,7 @@ class _ScriptParser:
         """Close the block that ``token`` ends, and skip its redirections."""
         if not self.blocks or self.blocks[-1].closer != token.text:
             return _build_unexpected_error(token)
+        self._discard_branch()
         block = self.blocks.pop()
         while self.index < len(self.tokens) and self._redirects(self.tokens[self.index]):
             self.index += 2 if self.tokens[self.index].is_operator else 1
@@ -332,7 +404,7 @@ class _ScriptParser:
             and operator_after != "&"
             and not self._is_in_subshell()
         )
-        name = words[0].text if words else ""
+        name, positional = words[0].text if words else "", self.scope.positional
         if not words:
             for variable, value in command_variables.items():
                 self._set_variable(variable, value if is_lasting else None)
@@ -346,7 +418,9 @@ class _ScriptParser:
                 self._set_variable(word.text, None)
         elif name == "let":
             self._forget_assigned(" ".join(word.text for word in words[1:]))
-        elif name in ("shift", "set"):
+        elif name == "shift" and words[1:] == [] and is_lasting:
+            self.scope.positional = [*positional[:1], *positional[2:]] if positional is not None else None
+        elif name == "shift" or (name == "set" and _sets_positional(words[1:])):
             self.scope.positional = None
 
     def _expand_target(self, token: Token) -> Word:
@@ -405,6 +479,24 @@ class _ScriptParser:
 def _is_literal(token: Token) -> bool:
     """Whether a word has no quotes and references, as is required for a reserved word."""
     return len(token.pieces) == 1 and token.pieces[0].text == token.text and not token.pieces[0].name
+
+
+def _sets_positional(words: Sequence[Word]) -> bool:
+    """Whether the arguments of ``set`` are more than options, such as ``-euo pipefail``."""
+    is_name = False  # the word after -o
+    for word in words:
+        if not is_name and (not word.text.startswith(("-", "+")) or word.text in ("-", "--")):
+            return True
+        is_name = not is_name and word.text.endswith("o")
+    return False
+
+
+def _matches(value: str, patterns: Sequence[Token]) -> bool | None:
+    """Whether a value matches one of the patterns between ``|``; None if that is unknown."""
+    words = [token for token in patterns if not token.is_operator]
+    if not all(token.text == "*" or _PLAIN_PATTERN.fullmatch(token.text) for token in words):
+        return None
+    return any(token.text == "*" or token.text.strip("\"'") == value for token in words)
 
 
 def _build_unexpected_error(token: Token) -> ShellSyntaxError:

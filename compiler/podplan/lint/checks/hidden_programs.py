@@ -6,7 +6,7 @@ Source: https://kubernetes.io/docs/concepts/storage/volumes/: a mount hides what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from posixpath import dirname, normpath
+from posixpath import dirname, join, normpath
 
 from podplan.core.findings import Path
 from podplan.core.lazy_regex import compile_lazily
@@ -14,6 +14,7 @@ from podplan.core.replica_groups import ReplicaGroup
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.launchers.words import Word
+from podplan.lint.analysis.features import SEVERAL_TYPES
 from podplan.lint.analysis.jobs import has_trait, is_mode_enabled
 from podplan.lint.analysis.launches import ContainerLaunch
 from podplan.lint.analysis.processes import programs_of
@@ -162,6 +163,42 @@ def _find_absolute(
             violation = Violation(launch.locate_word(script), values, related, doc=doc, group=launch.group)
             yield place_in_cr(job, violation, script.text)
             return
+
+
+@check(requires=(SEVERAL_TYPES,))
+def code_on_launcher_only(subject: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A script on a volume of the launcher, which the workers that run it do not mount.
+
+    Values: ``script``, ``volume``, ``folder``, ``type``.
+    """
+    job = subject.job
+    for launch, where in trainings(job) if not is_mode_enabled(job, "debug") else ():
+        script = launch.invocation.script
+        if launch.group is where.group or script is None or not script.is_known:
+            continue
+        path = normpath(join(get_text(launch.container, "workingDir"), script.text))
+        found = mount_of(launch.container, path) if path.startswith("/") else None
+        if found is None or mount_of(where.container, path) is not None:
+            continue
+        number, mount = found
+        volumes = get_entries(get_mapping(where.group.doc.data, "spec"), "volumes")
+        claims = {
+            get_text(get_mapping(volume, "persistentVolumeClaim"), "claimName") for _, volume in volumes
+        }
+        if not claims.isdisjoint(_list_claims_with(launch, path)):
+            continue  # mounted in another folder, which code-mounted-elsewhere reports
+        values = {
+            "script": script.text,
+            "volume": get_text(mount, "name"),
+            "folder": get_text(mount, "mountPath"),
+            "type": where.group.replica_type,
+        }
+        place = (*launch.path, "volumeMounts", number, "mountPath")
+        related = [(launch.group.doc, place, "the mount of the code")]
+        violation = Violation(
+            launch.locate_word(script), values, related, doc=launch.group.doc, group=launch.group
+        )
+        yield place_in_cr(job, violation, script.text)
 
 
 def _list_claims_with(launch: ContainerLaunch, path: str) -> set[str]:

@@ -34,6 +34,33 @@ def transport_within_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
     Values: ``btl``, ``hosts``.
     """
     job = target.job
+    for launch, facts, btl, pml in _iter_transports(job):
+        hosts = _count_hosts(job, facts)
+        if hosts < 2:
+            continue
+        if (pml != _OF_BTLS or btl.startswith("^")) and _may_have_other_network(job):
+            continue
+        listed = {name.strip() for name in btl.removeprefix("^").split(",")}
+        if ("tcp" in listed and pml == _OF_BTLS) if btl.startswith("^") else listed <= _WITHIN_HOST:
+            values = {"btl": btl, "hosts": format_count(hosts, "host")}
+            places = find_replica_places(job).items()
+            related = [place for name, place in places if name != launch.group.replica_type]
+            yield _build_violation(job, launch, btl, values)._replace(related=tuple(related))
+
+
+@check(requires=("mpirun", "horovodrun"))
+def transport_without_self(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A list of BTLs with which no process reaches itself. Values: ``btl``."""
+    job = target.job
+    for launch, _facts, btl, pml in _iter_transports(job):
+        listed = {name.strip() for name in btl.split(",")}
+        is_needed = pml == _OF_BTLS or not _may_have_other_network(job)
+        if not btl.startswith("^") and "self" not in listed and is_needed:
+            yield _build_violation(job, launch, btl, {"btl": btl})
+
+
+def _iter_transports(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, MpirunCommand, str, str]]:
+    """Yield the lines of mpirun with a list of BTLs that is used, and their PML, "" for the default."""
     if is_mode_enabled(job, "debug"):
         return
     for launch in find_launches(job):
@@ -41,19 +68,15 @@ def transport_within_host(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
         if facts is None or facts.errors or not facts.command_line.is_certain:
             continue
         btl, pml = _read_parameter(launch, facts, "btl"), _read_parameter(launch, facts, "pml")
-        hosts = _count_hosts(job, facts)
-        if not btl or hosts < 2 or pml not in ("", _OF_BTLS):
-            continue
-        if (pml != _OF_BTLS or btl.startswith("^")) and _may_have_other_network(job):
-            continue
-        listed = {name.strip() for name in btl.removeprefix("^").split(",")}
-        if ("tcp" in listed and pml == _OF_BTLS) if btl.startswith("^") else listed <= _WITHIN_HOST:
-            doc, path = find_parameter_place(job, "btl") or (launch.group.doc, _locate(launch, btl))
-            group = launch.group if doc is launch.group.doc else None
-            values = {"btl": btl, "hosts": format_count(hosts, "host")}
-            places = find_replica_places(job).items()
-            related = [place for name, place in places if name != launch.group.replica_type]
-            yield Violation(path, values, related, doc=doc, group=group)
+        if btl and pml in ("", _OF_BTLS):
+            yield launch, facts, btl, pml
+
+
+def _build_violation(
+    job: LoweredJob, launch: ContainerLaunch, btl: str, values: Mapping[str, str]
+) -> Violation:
+    doc, path = find_parameter_place(job, "btl") or (launch.group.doc, _locate(launch, btl))
+    return Violation(path, values, doc=doc, group=launch.group if doc is launch.group.doc else None)
 
 
 def _read_parameter(launch: ContainerLaunch, facts: MpirunCommand, name: str) -> str:

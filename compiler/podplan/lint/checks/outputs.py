@@ -56,7 +56,7 @@ _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
 # Programs that copy output elsewhere.
 _UPLOADS = compile_lazily(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
 _ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
-_STARTED_BY_OTHERS = ("mpirun", "horovodrun")
+_STARTING_OTHERS = ("mpirun", "horovodrun")
 _READERS = ("tensorboard",)  # with --logdir, their input
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
 _INTO_ALL = ("tee", "touch")
@@ -185,17 +185,18 @@ def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]
     """Yield the programs that train, each with its container."""
     if is_mode_enabled(job, "debug"):
         return
-    worker = next((group for group in job.pods if group.replica_type == "worker"), None)
+    worker = next((group for group in job.pods if group.replica_type.lower() == "worker"), None)
+    found = find_training_container(worker) if worker is not None else None
+    workers = ContainerPath(worker, *found) if worker is not None and found is not None else None
     for launch in find_launches(job):
-        where = ContainerPath(launch.group, launch.path, launch.container)
-        if has_trait(job, "launcher-replica"):
-            found = find_training_container(worker) if worker is not None else None
-            if worker is None or found is None:
-                continue
-            where = ContainerPath(worker, *found)
-        if launch.invocation.program_word.base_name in _READERS:
-            continue
-        if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.started_by:
+        started_by = launch.invocation.started_by
+        where: ContainerPath | None = ContainerPath(launch.group, launch.path, launch.container)
+        if has_trait(job, "launcher-replica") or (started_by and has_trait(job, "mpirun-by-user")):
+            where = workers
+        elif started_by and len({group.replica_type for group in job.pods}) > 1:
+            where = None  # a hostfile says where mpirun starts it
+        is_reader = launch.invocation.program_word.base_name in _READERS
+        if where is not None and not is_reader and launch.invocation.launcher not in _STARTING_OTHERS:
             yield launch, where
 
 

@@ -29,7 +29,7 @@ from podplan.lint.analysis.pod_hosts import is_loopback
 from podplan.lint.analysis.processes import find_endless_process, programs_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
-from podplan.lint.checks.sshd_port import iter_sshd_ports
+from podplan.lint.checks.sshd_port import DEFAULT_PORT, iter_sshd_ports
 from podplan.lint.target import LoweredJob, Target, Violation
 
 _PORT_OPTIONS = ("rdzv_endpoint", "master_port")
@@ -233,8 +233,8 @@ def iter_served_ports(container: Mapping[str, Any]) -> Iterator[ServedPort]:
     servers = [process for process in programs if process.name == "sshd" or process.name not in HELPERS]
     for process in programs:
         words = process.words
-        if process.name == "sshd" and len(servers) == 1 and (port := _find_sshd_port(process)) is not None:
-            yield ServedPort("sshd", port.text.lstrip("-poPrt="), port.place, for_health=True)
+        if process.name == "sshd" and len(servers) == 1:
+            yield from _iter_sshd_ports(process, container)
         for word, after in zip(words, (*words[1:], None), strict=False):
             option, equals, value = word.text.partition("=")
             if not option.startswith("-"):
@@ -247,6 +247,19 @@ def iter_served_ports(container: Mapping[str, Any]) -> Iterator[ServedPort]:
         name, value = get_text(entry, "name"), get_text(entry, "value")
         if value.isdecimal() and _kind(name.lower()) == "health":
             yield ServedPort(name, value, ("env", number, "value"), for_health=True)
+
+
+def _iter_sshd_ports(process: Process, container: Mapping[str, Any]) -> Iterator[ServedPort]:
+    """Yield the port of sshd, of its command line or the default, if its configuration has no other."""
+    port = _find_sshd_port(process)
+    if port is not None:
+        yield ServedPort("sshd", port.text.lstrip("-poPrt="), port.place, for_health=True)
+        return
+    declared = get_entries(container, "ports")
+    is_default = len(declared) == 1 and declared[0][1].get("containerPort") == DEFAULT_PORT
+    if is_default and not any(word.text.startswith(("-f", "-o", "-p")) for word in process.words):
+        place: Path = ("ports", declared[0][0], "containerPort")
+        yield ServedPort("sshd", str(DEFAULT_PORT), place, for_health=True)
 
 
 def _find_sshd_port(process: Process) -> Word | None:

@@ -15,7 +15,8 @@ from podplan.core.typing import Any
 from podplan.core.wording import add_article
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.launchers.exit_status import is_training
-from podplan.launchers.processes import Process
+from podplan.launchers.processes import Process, ShellString, iter_commands
+from podplan.launchers.shell_nodes import Block
 from podplan.lint.analysis.jobs import (
     ReplicaSpec,
     count_gpus,
@@ -29,7 +30,7 @@ from podplan.lint.analysis.jobs import (
     spec_of,
 )
 from podplan.lint.analysis.launches import find_launches
-from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.processes import process_of, programs_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
@@ -42,6 +43,7 @@ _REQUEUE = compile_lazily(
 MAX_RESTARTS: Path = ("spec", "torchrunConfig", "maxRestarts")
 LONGEST_NAME, LONGEST_CODE = 60, 4
 _STOP_SIGNALS = frozenset(("TERM", "SIGTERM", "15", "INT", "SIGINT", "2"))
+_FUNCTION_HEAD = compile_lazily(r"([\w-]+)\s*(?:\(\s*\))?\s*\Z")
 _TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
 
 
@@ -261,8 +263,9 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
         if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
     after_training = False
+    shell = process_of(container).string
     for command, process in programs_of(container):
-        yield from _list_trapped_codes(process)
+        yield from _list_trapped_codes(process, shell)
         if after_training and command is not None and command.operator_before == "||":
             yield from _alternative_codes(process)
         after_training = is_training(process)
@@ -275,13 +278,29 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
                 yield name, int(value), word.place
 
 
-def _list_trapped_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
-    """Yield the exit code of a trap for the signal of a preemption."""
+def _list_trapped_codes(process: Process, shell: ShellString | None) -> Iterator[tuple[str, int, Path]]:
+    """Yield the exit codes of a trap for the signal of a preemption, which may be in its function."""
     words = process.words
     if process.name != "trap" or not _STOP_SIGNALS.intersection(word.text for word in words[2:]):
         return
     for match in _TRAPPED_EXIT.finditer(words[1].text):
         yield "the exit status of the trap", int(match[1]), words[1].place
+    body = _find_function(shell, words[1].text) if shell is not None else None
+    if shell is None or body is None:
+        return
+    for command in iter_commands(body.nodes):
+        for _, code, path in _alternative_codes(shell.process(command)):
+            yield f"the exit status of the trap {words[1].text}", code, path
+
+
+def _find_function(shell: ShellString, name: str) -> Block | None:
+    """Return the body of a function of a shell string."""
+    for node in shell.nodes:
+        if isinstance(node, Block) and node.kind == "function":
+            head = _FUNCTION_HEAD.search(shell.text, 0, node.start)
+            if head is not None and head[1] == name:
+                return node
+    return None
 
 
 def _alternative_codes(process: Process) -> Iterator[tuple[str, int, Path]]:
