@@ -57,6 +57,7 @@ _HYDRA = compile_lazily(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
 _UPLOADS = compile_lazily(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
 _ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
 _STARTED_BY_OTHERS = ("mpirun", "horovodrun")
+_KUBEFLOW_LAUNCHER = "Launcher"
 _READERS = ("tensorboard",)  # with --logdir, their input
 _INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
 _INTO_ALL = ("tee", "touch")
@@ -181,21 +182,29 @@ def _iter_read_only_violations(
         yield Violation(place, values, related, doc=group.doc, group=group)
 
 
-def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:
-    """Yield the programs that train, each with its container."""
+def trainings(
+    job: LoweredJob, with_ranks_of_mpi: bool = False
+) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:
+    """Yield the programs that train, each with its container.
+
+    With ``with_ranks_of_mpi`` also the programs that mpirun and horovodrun start.
+    """
     if is_mode_enabled(job, "debug"):
         return
-    worker = next((group for group in job.pods if group.replica_type == "worker"), None)
+    worker = next((group for group in job.pods if group.replica_type.lower() == "worker"), None)
     for launch in find_launches(job):
         where = ContainerPath(launch.group, launch.path, launch.container)
-        if has_trait(job, "launcher-replica"):
+        by_mpi = launch.invocation.started_by in _STARTED_BY_OTHERS
+        starts_elsewhere = by_mpi and worker is not None and launch.group.replica_type == _KUBEFLOW_LAUNCHER
+        if has_trait(job, "launcher-replica") or starts_elsewhere:
             found = find_training_container(worker) if worker is not None else None
             if worker is None or found is None:
                 continue
             where = ContainerPath(worker, *found)
         if launch.invocation.program_word.base_name in _READERS:
             continue
-        if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.started_by:
+        is_started = not launch.invocation.started_by or (with_ranks_of_mpi and by_mpi)
+        if launch.invocation.launcher not in _STARTED_BY_OTHERS and is_started:
             yield launch, where
 
 
