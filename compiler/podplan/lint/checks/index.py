@@ -24,6 +24,7 @@ CHECK_MODULES: dict[str, str] = {
     "claim-of-several-jobs": "claims",
     "claim-on-one-node": "claims",
     "claim-read-only": "claims",
+    "cluster-without-servers": "parameter_servers",
     "code-mounted-elsewhere": "hidden_programs",
     "colossalai-restart": "restarts",
     "command-after-exec": "replaced_shells",
@@ -470,6 +471,7 @@ CHECK_ALIASES: dict[str, str] = {
 REQUIRED_FEATURES: dict[str, frozenset[str]] = {
     "affinity-to-one-node": frozenset(["affinity", "nodeSelector"]),
     "bash-syntax-in-sh": frozenset(["shell"]),
+    "cluster-without-servers": frozenset(["TF_CONFIG"]),
     "command-after-exec": frozenset(["shell"]),
     "command-needs-root": frozenset(["securityContext"]),
     "comment-over-lines": frozenset(["shell"]),
