@@ -62,12 +62,12 @@ def global_rank_as_device(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _find_device(source: PythonSource) -> ast.AST | None:
-    """Return the first expression with which all processes of a script select the GPU of their global rank."""
+    """Return the first expression with which all processes select the GPU of their global rank."""
     values = find_values(source.tree)
     for statement in iter_certain_statements(source.tree, enters=_is_entered_with_gpus):
-        if isinstance(statement, ast.Assign) and any(map(_is_list_of_devices, statement.targets)):
-            if is_global_rank(statement.value, values):
-                return statement
+        is_list = isinstance(statement, ast.Assign) and any(map(_is_list_of_devices, statement.targets))
+        if is_list and is_global_rank(statement.value, values):  # type: ignore[attr-defined]
+            return statement
         for node in iter_certain_expressions(statement):
             if _selects(node, values):
                 return node

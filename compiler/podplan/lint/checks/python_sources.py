@@ -286,7 +286,8 @@ def _pair(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names of an assignment with their values; of tuples each with its own."""
     if isinstance(target, ast.Name):
         yield target.id, value
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        if len(target.elts) == len(value.elts):
-            for one, other in zip(target.elts, value.elts, strict=True):
-                yield from _pair(one, other)
+    elif (
+        isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    ):
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _pair(one, other)

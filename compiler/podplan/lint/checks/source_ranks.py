@@ -1,7 +1,7 @@
 """The processes that run a Python script whose text is known, and how the script tells them apart.
 
-Sources: https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables (RANK counts all processes,
-LOCAL_RANK those of one node), https://horovod.readthedocs.io/en/stable/api.html,
+Sources: https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables (RANK counts all
+processes, LOCAL_RANK those of one node), https://horovod.readthedocs.io/en/stable/api.html,
 docs/evidence/mpirun.md#slots.
 """
 
@@ -55,9 +55,9 @@ def count_processes_of_source(job: LoweredJob, source: PythonSource) -> ProcessN
     invocation = launch.invocation
     if invocation.launcher != "python" or invocation.started_by or not has_trait(job, "torch-env"):
         return None
-    size = launch.resolve_environment().get("WORLD_SIZE") or ""
-    is_written = invocation.variables.get("WORLD_SIZE") != size
-    return ProcessNumbers(int(size), 1) if size.isdecimal() and len(size) < 6 and not is_written else None
+    count = launch.resolve_environment().get("WORLD_SIZE") or ""
+    is_written = invocation.variables.get("WORLD_SIZE") != count
+    return ProcessNumbers(int(count), 1) if count.isdecimal() and len(count) < 6 and not is_written else None
 
 
 def is_global_rank(node: ast.AST, values: Mapping[str, ast.expr], steps: int = _MOST_STEPS) -> bool:

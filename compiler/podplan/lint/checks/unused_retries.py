@@ -25,7 +25,7 @@ _TAKEN_AWAY = compile_lazily(
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LONGEST = 300
 MANY_RETRIES = 7  # of backoffLimit, which is 6 by default in a Job
-_MORE_THAN_DEFAULT = 4  # of backoffLimit, which is 3 by default in the kinds of T9k
+_SEVERAL_RETRIES = 5  # of backoffLimit, which is 3 by default in the kinds of T9k
 _FROM_LAST = ("auto", "latest", "last", "true", "1", "yes")
 
 
@@ -51,7 +51,7 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if taken is None:
             taken = _find_queue(job)
             place = taken[1] if taken is not None else ()
-        resumed = next(_iter_resuming(job), None) if retries >= _MORE_THAN_DEFAULT else None
+        resumed = next(_iter_resuming(job), None) if retries >= _SEVERAL_RETRIES else None
         least = 1 if section else MANY_RETRIES
         is_meant = taken is not None or resumed is not None or retries >= least
         if _policy(role.data) != "Never" or retries < 1 or not is_meant:
