@@ -1,7 +1,7 @@
 """Trainings with ParameterServerStrategy of TensorFlow, compared with the cluster in TF_CONFIG.
 
 Source: https://github.com/tensorflow/tensorflow/blob/v2.17.0/tensorflow/python/distribute/parameter_server_strategy_v2.py
-(``_verify_args_and_config`` demands at least one ps and one worker).
+(it demands at least one ps and one worker).
 """
 
 from __future__ import annotations

@@ -176,11 +176,11 @@ def _read_path(node: ast.expr, values: Mapping[str, ast.expr], counters: frozens
 
 
 def _read_part(node: ast.expr, values: Mapping[str, ast.expr], counters: frozenset[str]) -> str:
-    """Return a part of a string: text, the value of a constant, or the name of a counter in braces."""
+    """Return a part of a string: text, the value of a constant, or the name of a counter."""
     if not isinstance(node, ast.FormattedValue):
         return _read_path(node, values, counters)
     if isinstance(node.value, ast.Name) and node.value.id in counters:
-        return f"{{{node.value.id}}}"
+        return f"<{node.value.id}>"
     return _read_path(node.value, values, counters)
 
 
