@@ -193,7 +193,17 @@ def _iter_block(
 
 def may_leave(statement: ast.stmt) -> bool:
     """Whether a statement may end its function or the script without an error."""
-    return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
+    return any(
+        isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) or _is_exit(node)
+        for node in ast.walk(statement)
+    )
+
+
+def _is_exit(node: ast.AST) -> bool:
+    """Whether a statement raises the exception with which a script ends."""
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    raised = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(raised, ast.Name) and raised.id == "SystemExit"
 
 
 def _may_skip(statement: ast.stmt) -> bool:

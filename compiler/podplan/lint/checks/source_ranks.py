@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from podplan.core.lazy_regex import compile_lazily
 from podplan.core.typing import NamedTuple
-from podplan.lint.analysis.jobs import has_trait
+from podplan.lint.analysis.jobs import count_pods, has_trait
 from podplan.lint.analysis.process_worlds import iter_worlds
 from podplan.lint.checks.mpirun_ranks import iter_rank_counts
 from podplan.lint.checks.python_sources import PythonSource, get_constant, get_dotted_name
@@ -27,6 +27,7 @@ _RANK_CALLS = (
     "MPI.COMM_WORLD.Get_rank",
 )
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+_SPAWNING = ("spawn", "multiprocessing", "subprocess", "start_processes")
 _COMMUNICATOR = "MPI.COMM_WORLD"
 # Names in an expression whose value may differ from process to process.
 _OWN = compile_lazily(
@@ -56,8 +57,10 @@ def count_processes_of_source(job: LoweredJob, source: PythonSource) -> ProcessN
     if invocation.launcher != "python" or invocation.started_by or not has_trait(job, "torch-env"):
         return None
     count = launch.resolve_environment().get("WORLD_SIZE") or ""
-    is_written = invocation.variables.get("WORLD_SIZE") != count
-    return ProcessNumbers(int(count), 1) if count.isdecimal() and len(count) < 6 and not is_written else None
+    is_set_by_shell = invocation.variables.get("WORLD_SIZE") != count
+    if is_set_by_shell or count != str(count_pods(job)) or any(word in source.text for word in _SPAWNING):
+        return None
+    return ProcessNumbers(count_pods(job), 1)
 
 
 def is_global_rank(node: ast.AST, values: Mapping[str, ast.expr], steps: int = _MOST_STEPS) -> bool:
@@ -83,19 +86,21 @@ def is_global_rank(node: ast.AST, values: Mapping[str, ast.expr], steps: int = _
     return name in _RANK_CALLS
 
 
-def may_differ(node: ast.AST, values: Mapping[str, ast.expr], steps: int = _MOST_STEPS) -> bool:
+def may_differ(node: ast.AST, values: Mapping[str, ast.expr]) -> bool:
     """Whether the value of an expression may differ from process to process, judged by its names."""
-    for one in ast.walk(node):
-        name = ""
-        if isinstance(one, ast.Name):
-            value = values.get(one.id)
-            if value is not None and (steps == 0 or may_differ(value, values, steps - 1)):
+    pending, followed = [node], set[str]()
+    while pending:
+        for one in ast.walk(pending.pop()):
+            name = ""
+            if isinstance(one, ast.Name):
+                name = one.id
+            elif isinstance(one, ast.Attribute):
+                name = one.attr
+            elif isinstance(one, ast.keyword):
+                name = one.arg or "rank"
+            if _OWN.fullmatch(name.lower()):
                 return True
-            name = one.id
-        elif isinstance(one, ast.Attribute):
-            name = one.attr
-        elif isinstance(one, ast.keyword):
-            name = one.arg or "rank"
-        if _OWN.fullmatch(name.lower()):
-            return True
+            if isinstance(one, ast.Name) and name in values and name not in followed:
+                followed.add(name)
+                pending.append(values[name])
     return False

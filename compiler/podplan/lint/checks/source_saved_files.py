@@ -10,7 +10,7 @@ saves).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from posixpath import normpath
 
 from podplan.core.typing import Any
@@ -41,7 +41,9 @@ _TORCH_TEXT = """
 """
 _TORCH = tuple(_TORCH_TEXT.split())
 _JOINS = ("os.path.join", "join", "Path", "pathlib.Path", "str")
-_NO_FILES = ("/dev", "/proc")
+_NO_FILES = ("/dev/", "/proc/")
+_MOST_STEPS = 12  # parts of an expression and variables that are followed
+_LONGEST_PATH = 4096
 # Nodes of a test or path with the same value in each process, if their names have.
 _PLAIN = (
     ast.Compare,
@@ -92,6 +94,7 @@ def _find_saved_path(source: PythonSource) -> tuple[str, ast.Call] | None:
     """Return the file that each process of a script saves, and the call."""
     values = find_values(source.tree)
     counters = _find_counters(source.tree)
+    reader = _PathReader(values, counters)
 
     def is_common(test: ast.expr) -> bool:
         return is_main_guard(test) or _is_at_step(test, values, counters)
@@ -101,7 +104,7 @@ def _find_saved_path(source: PythonSource) -> tuple[str, ast.Call] | None:
             if not isinstance(node, ast.Call):
                 continue
             at = _find_path_argument(get_dotted_name(node.func), source.text)
-            path = _read_path(node.args[at], values, counters) if 0 <= at < len(node.args) else ""
+            path = reader.read(node.args[at]) if 0 <= at < len(node.args) else ""
             if path.startswith("/"):
                 return normpath(path), node
     return None
@@ -155,33 +158,44 @@ def _is_same(node: ast.expr, values: Mapping[str, ast.expr], counters: frozenset
     return is_known and not may_differ(node, values)
 
 
-def _read_path(node: ast.expr, values: Mapping[str, ast.expr], counters: frozenset[str]) -> str:
-    """Return a path that is the same in each process, with the names of counters; "" for others."""
-    if isinstance(node, ast.Name):
-        value = values.get(node.id)
-        others = {name: one for name, one in values.items() if name != node.id}
-        return _read_path(value, others, counters) if value is not None else ""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
-    if isinstance(node, ast.JoinedStr):
-        parts = [_read_part(one, values, counters) for one in node.values]
-        return "".join(parts) if all(parts) else ""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
-        ends = [_read_path(one, values, counters) for one in (node.left, node.right)]
-        return ("/" if isinstance(node.op, ast.Div) else "").join(ends) if all(ends) else ""
-    if isinstance(node, ast.Call) and get_dotted_name(node.func) in _JOINS and node.args:
-        parts = [_read_path(one, values, counters) for one in node.args]
-        return "/".join(parts) if all(parts) else ""
-    return ""
+class _PathReader:
+    """Reads paths that are the same in each process of a script."""
 
+    def __init__(self, values: Mapping[str, ast.expr], counters: frozenset[str]) -> None:
+        self._values = values
+        self._counters = counters
+        self._read: dict[str, str] = {}
 
-def _read_part(node: ast.expr, values: Mapping[str, ast.expr], counters: frozenset[str]) -> str:
-    """Return a part of a string: text, the value of a constant, or the name of a counter."""
-    if not isinstance(node, ast.FormattedValue):
-        return _read_path(node, values, counters)
-    if isinstance(node.value, ast.Name) and node.value.id in counters:
-        return f"<{node.value.id}>"
-    return _read_path(node.value, values, counters)
+    def read(self, node: ast.AST, steps: int = _MOST_STEPS) -> str:
+        """Return a path, with the names of counters in angle brackets; "" for one that is not known."""
+        if isinstance(node, ast.Name):
+            return self._read_variable(node.id, steps)
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else ""
+        if isinstance(node, ast.FormattedValue):
+            is_counter = isinstance(node.value, ast.Name) and node.value.id in self._counters
+            return f"<{node.value.id}>" if is_counter else self.read(node.value, steps - 1)  # type: ignore[attr-defined]
+        if steps == 0:
+            return ""
+        if isinstance(node, ast.JoinedStr):
+            return self._join(node.values, "", steps)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
+            return self._join([node.left, node.right], "/" if isinstance(node.op, ast.Div) else "", steps)
+        if isinstance(node, ast.Call) and get_dotted_name(node.func) in _JOINS:
+            return self._join(node.args, "/", steps)
+        return ""
+
+    def _read_variable(self, name: str, steps: int) -> str:
+        if name not in self._read:
+            self._read[name] = ""  # of a variable that depends on itself
+            if name in self._values and steps > 0:
+                self._read[name] = self.read(self._values[name], steps - 1)
+        return self._read[name]
+
+    def _join(self, nodes: Sequence[ast.expr], separator: str, steps: int) -> str:
+        parts = [self.read(one, steps - 1) for one in nodes]
+        length = sum(map(len, parts))
+        return separator.join(parts) if all(parts) and length < _LONGEST_PATH else ""
 
 
 def _find_path_argument(function: str, text: str) -> int:
