@@ -24,6 +24,9 @@ _CHOOSES = compile_lazily(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
 TRAINING_LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _PROCESS_OPTION_PREFIXES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+# Options that name the only GPU of a script.
+_ONE_DEVICE_OPTIONS = ("device", "gpu")
+_ONE_DEVICE = compile_lazily(r"(?:cuda|gpu):\d{1,3}|0")
 # The same words anywhere in an option, and in the name of a script; dp is torch.nn.DataParallel.
 _SPAWNING_OPTIONS = """
     spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
@@ -205,9 +208,12 @@ def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
     """Whether a script may start a process per GPU itself, judged by its name and its options."""
     if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.base_name.lower())):
         return True
-    for word in arguments:
-        option = word.text.partition("=")[0].lower()
+    for at, word in enumerate(arguments):
+        option, equals, value = word.text.lower().partition("=")
         flag = option.lstrip("-").replace("-", "_")
+        following = arguments[at + 1].text if at + 1 < len(arguments) else ""
+        if flag in _ONE_DEVICE_OPTIONS and _ONE_DEVICE.fullmatch(value if equals else following.lower()):
+            continue
         if flag.startswith(_PROCESS_OPTION_PREFIXES):
             return True
         parts = _NAME_PARTS.findall(option.replace("_", "-"))

@@ -30,7 +30,7 @@ from podplan.lint.target import LoweredJob, Target, Violation
 
 _VARIABLE = "TF_CONFIG"
 _STRATEGIES = ("MirroredStrategy", "OneDeviceStrategy")
-_OPTIONS = ("distribution_strategy", "distribute_strategy", "dist_strategy", "strategy")
+STRATEGY_OPTIONS = ("distribution_strategy", "distribute_strategy", "dist_strategy", "strategy")
 _VALUES = {"mirrored": "MirroredStrategy", "one_device": "OneDeviceStrategy"}
 # A script that reads the cluster itself, or uses another strategy or library in some of the Pods.
 _OTHER_TEXT = """
@@ -97,7 +97,7 @@ def _iter_options(
 
 
 def _selects_strategy(option: ScriptOption) -> bool:
-    return option.last in _OPTIONS and (option.value or "").lower() in _VALUES
+    return option.last in STRATEGY_OPTIONS and (option.value or "").lower() in _VALUES
 
 
 def _may_differ(job: LoweredJob, launch: ContainerLaunch) -> bool:

@@ -36,7 +36,7 @@ _GPU_PROGRAM = compile_lazily(r"python[0-9.]*|\w+_perf")
 _MPS_VARIABLE = compile_lazily(r"(?:\w+_)?MPS(?:_\w+)?")
 
 
-class _RankCount(NamedTuple):
+class RankCount(NamedTuple):
     """The processes that mpirun starts: ``processes`` in all and ``per_worker``; None if unknown.
 
     ``places`` is the number of slots of the workers. ``path`` states the processes of each worker:
@@ -58,7 +58,7 @@ class _RankCount(NamedTuple):
 @check(requires=("mpirun", "horovodrun"))
 def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Two numbers of processes that contradict each other. Values ``processes``, ``places``."""
-    for count in _iter_rank_counts(target.job):
+    for count in iter_rank_counts(target.job):
         if count.processes is None or not count.per_worker:
             continue
         # Fewer processes than slots are intended if a process has several GPUs, or none.
@@ -81,7 +81,7 @@ def ranks_differ(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 @check(requires=("mpirun", "horovodrun"))
 def fewer_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """Fewer processes on each worker than GPUs. Values ``processes``, ``gpus``."""
-    for count in _iter_rank_counts(target.job):
+    for count in iter_rank_counts(target.job):
         if count.has_option and 0 < (count.per_worker or 0) < count.gpus and _uses_one_gpu(count):
             yield _build_violation(count)
 
@@ -89,7 +89,7 @@ def fewer_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viol
 @check(requires=("mpirun", "horovodrun"))
 def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     """More processes on each worker than GPUs. Values ``processes``, ``gpus``."""
-    for count in _iter_rank_counts(target.job):
+    for count in iter_rank_counts(target.job):
         if (
             count.per_worker
             and count.per_worker > count.gpus
@@ -100,7 +100,7 @@ def more_ranks_than_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Viola
             yield _build_violation(count)
 
 
-def _shares_gpus(count: _RankCount) -> bool:
+def _shares_gpus(count: RankCount) -> bool:
     """Whether processes share GPUs on purpose: by oversubscription or by NVIDIA MPS."""
     options = count.launch.invocation.options.items()
     if any("oversubscribe" in f"{name} {option.value}".lower() for name, option in options):
@@ -110,7 +110,7 @@ def _shares_gpus(count: _RankCount) -> bool:
     return any(_MPS_VARIABLE.fullmatch(get_text(entry, "name")) for _, entry in entries)
 
 
-def _build_violation(count: _RankCount) -> Violation:
+def _build_violation(count: RankCount) -> Violation:
     values = {
         "processes": format_count(count.per_worker or 0, "process", "processes"),
         "gpus": format_count(count.gpus, "GPU"),
@@ -122,12 +122,12 @@ def _build_violation(count: _RankCount) -> Violation:
     return Violation(count.path, values, [related], doc=group.doc, group=group)
 
 
-def _fills_workers(count: _RankCount) -> bool:
+def _fills_workers(count: RankCount) -> bool:
     """Whether the line starts as many processes on a worker as it has slots."""
     return count.processes is None or count.processes >= (count.per_worker or 0)
 
 
-def _uses_one_gpu(count: _RankCount) -> bool:
+def _uses_one_gpu(count: RankCount) -> bool:
     """Whether a process uses one GPU, according to its program."""
     words = count.facts.program_words
     if not words or not _GPU_PROGRAM.fullmatch(words[0].base_name):
@@ -135,7 +135,7 @@ def _uses_one_gpu(count: _RankCount) -> bool:
     return not gives_several_gpus(words)
 
 
-def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
+def iter_rank_counts(job: LoweredJob) -> Iterator[RankCount]:
     """Yield the only mpirun line of a job with its workers with GPUs."""
     if is_mode_enabled(job, "debug") or job.cr is None:
         return
@@ -172,7 +172,7 @@ def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
     if option is not None:
         hosts = sum(each.replicas for each in read_hostfile(job)) or workers[0].replicas
         places, path = (option.number * hosts, launch.locate_word(option.word))
-        yield _RankCount(
+        yield RankCount(
             launch,
             facts,
             workers[0],
@@ -189,7 +189,7 @@ def _iter_rank_counts(job: LoweredJob) -> Iterator[_RankCount]:
     if len(slots) == 1 and has_trait(job, "hostfile"):
         path = find_written_path(job.cr.data, "spec", "slotsPerWorker")
         places = count_hostfile_slots(job)
-        yield _RankCount(
+        yield RankCount(
             launch,
             facts,
             workers[0],

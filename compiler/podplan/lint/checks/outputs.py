@@ -182,7 +182,10 @@ def _iter_read_only_violations(
 
 
 def trainings(job: LoweredJob) -> Iterator[tuple[ContainerLaunch, ContainerPath]]:
-    """Yield the programs that train, each with its container."""
+    """Yield the programs that train, each with the container in which it runs.
+
+    mpirun and horovodrun start theirs in the workers; without workers, in the Pod of the command.
+    """
     if is_mode_enabled(job, "debug"):
         return
     worker = next((group for group in job.pods if group.replica_type.lower() == "worker"), None)

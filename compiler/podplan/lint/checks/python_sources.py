@@ -10,7 +10,7 @@ Source: https://docs.python.org/3/reference/simple_stmts.html
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from posixpath import normpath
 
 from podplan.core.findings import Path, TextPath
@@ -140,17 +140,20 @@ def _find_text(
     return where.group.doc, (*where.base, *written[0].place), written[0].text, written[0].start
 
 
-def iter_certain_statements(tree: ast.Module, with_loops: bool = False) -> Iterator[ast.stmt]:
+def iter_certain_statements(
+    tree: ast.Module, with_loops: bool = False, enters: Callable[[ast.expr], bool] | None = None
+) -> Iterator[ast.stmt]:
     """Yield the statements that a script always executes, up to the first that ends it.
 
-    With ``with_loops`` also those of its ``for`` loops, which may have nothing to do.
+    With ``with_loops`` also those of its ``for`` loops, which may have nothing to do, and those of the
+    branches whose test ``enters`` accepts.
     """
     functions: dict[str, ast.FunctionDef | None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             is_certain = node.name not in functions and not any(map(_chooses_process, node.decorator_list))
             functions[node.name] = node if is_certain else None
-    yield from _iter_block(tree.body, functions, set(), with_loops)
+    yield from _iter_block(tree.body, functions, set(), with_loops, enters or is_main_guard)
 
 
 def _iter_block(
@@ -158,27 +161,30 @@ def _iter_block(
     functions: dict[str, ast.FunctionDef | None],
     called: set[str],
     with_loops: bool,
+    enters: Callable[[ast.expr], bool],
 ) -> Iterator[ast.stmt]:
     for statement in body:
         if isinstance(statement, ast.If) and is_main_guard(statement.test):
-            yield from _iter_block(statement.body, functions, called, with_loops)
+            yield from _iter_block(statement.body, functions, called, with_loops, enters)
         elif isinstance(statement, ast.With):
             if not any(_is_call(item.context_expr, _SUPPRESSING) for item in statement.items):
-                yield from _iter_block(statement.body, functions, called, with_loops)
+                yield from _iter_block(statement.body, functions, called, with_loops, enters)
         elif isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Return)):
             for node in iter_certain_expressions(statement):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                     function = functions.get(node.func.id)
                     if function is not None and function.name not in called and len(called) < _MOST_CALLS:
                         called.add(function.name)
-                        yield from _iter_block(function.body, functions, called, with_loops)
+                        yield from _iter_block(function.body, functions, called, with_loops, enters)
             yield statement
             if isinstance(statement, _LEAVING):
                 return
         elif isinstance(statement, ast.If):
             yield statement  # its test
+            if enters(statement.test):
+                yield from _iter_block(statement.body, functions, called, with_loops, enters)
         elif isinstance(statement, ast.For) and with_loops:
-            yield from _iter_block(statement.body, functions, called, with_loops)
+            yield from _iter_block(statement.body, functions, called, with_loops, enters)
         if isinstance(statement, _BRANCHING) and may_leave(statement):
             return
         if with_loops and isinstance(statement, ast.If) and _may_skip(statement):
@@ -187,7 +193,17 @@ def _iter_block(
 
 def may_leave(statement: ast.stmt) -> bool:
     """Whether a statement may end its function or the script without an error."""
-    return any(isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) for node in ast.walk(statement))
+    return any(
+        isinstance(node, ast.Return) or _is_call(node, ENDING_CALLS) or _is_exit(node)
+        for node in ast.walk(statement)
+    )
+
+
+def _is_exit(node: ast.AST) -> bool:
+    """Whether a statement raises the exception with which a script ends."""
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    raised = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(raised, ast.Name) and raised.id == "SystemExit"
 
 
 def _may_skip(statement: ast.stmt) -> bool:
@@ -255,13 +271,33 @@ class Constants(NamedTuple):
 
 def find_constants(tree: ast.Module) -> Constants:
     """Return the constants of a whole script."""
-    values: dict[str, object] = {}
+    values = find_values(tree)
+    return Constants({name: one.value for name, one in values.items() if isinstance(one, ast.Constant)})
+
+
+def find_values(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the variables of a whole script that have one assignment, with what it assigns."""
+    values: dict[str, ast.expr] = {}
     counts: dict[str, int] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             counts[node.id] = counts.get(node.id, 0) + 1
         elif isinstance(node, ast.arg):
             counts[node.arg] = counts.get(node.arg, 0) + 1
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            values.update((one.id, node.value.value) for one in node.targets if isinstance(one, ast.Name))
-    return Constants({name: value for name, value in values.items() if counts.get(name) == 1})
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                values.update(_pair(target, node.value))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            values.update(_pair(node.target, node.value))
+    return {name: value for name, value in values.items() if counts.get(name) == 1}
+
+
+def _pair(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of an assignment with their values; of tuples each with its own."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif (
+        isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    ):
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _pair(one, other)

@@ -13,6 +13,8 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text, get_texts
 from podplan.lint.analysis.jobs import get_replica_specs, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import ContainerLaunch, find_launches
+from podplan.lint.analysis.script_options import PlacedOption, list_program_options
+from podplan.lint.checks.lost_progress import RESUMES
 from podplan.lint.checks.registration import COUNT, check, object_schema
 from podplan.lint.target import LoweredJob, Target, Violation
 
@@ -23,6 +25,8 @@ _TAKEN_AWAY = compile_lazily(
 _QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LONGEST = 300
 MANY_RETRIES = 7  # of backoffLimit, which is 6 by default in a Job
+_SEVERAL_RETRIES = 5  # of backoffLimit, which is 3 by default in the kinds of T9k
+_FROM_LAST = ("auto", "latest", "last", "true", "1", "yes")
 
 
 @check()
@@ -47,7 +51,9 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         if taken is None:
             taken = _find_queue(job)
             place = taken[1] if taken is not None else ()
-        is_meant = taken is not None or retries >= (1 if section else MANY_RETRIES)
+        resumed = next(_iter_resuming(job), None) if retries >= _SEVERAL_RETRIES else None
+        least = 1 if section else MANY_RETRIES
+        is_meant = taken is not None or resumed is not None or retries >= least
         if _policy(role.data) != "Never" or retries < 1 or not is_meant:
             continue
         at: Path = (*role.path, "restartPolicy")
@@ -55,12 +61,24 @@ def retries_never_used(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
         related = [(subject.doc, other, "the retries")]
         if taken is not None:
             related.append((subject.doc, place, "the nodes"))
+        elif resumed is not None:
+            related.append((resumed.doc, resumed.path, "for a restart"))
         when = f"the first node is reclaimed ({taken[0]})" if taken is not None else "the first replica fails"
         shown = "1 retry" if retries == 1 else f"{retries} retries"
         values = {"retries": shown, "field": str(other[-1]), "when": when}
         yield Violation((*at, "policy") if section else at, values, related)
         if policy == "Never":
             return  # one number for all types
+
+
+def _iter_resuming(job: LoweredJob) -> Iterator[PlacedOption]:
+    """Yield the options with which a restarted program finds its last checkpoint itself."""
+    for launch in find_launches(job):
+        for placed in list_program_options(job, launch):
+            one = placed.option
+            is_last = one.known and (one.value is None or one.value.lower() in _FROM_LAST)
+            if is_last and RESUMES.fullmatch(one.last):
+                yield placed
 
 
 def _policy(role: Mapping[str, Any]) -> str:
