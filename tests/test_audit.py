@@ -109,6 +109,7 @@ FIGURES = {
     "tenth": ("98 of its 130", 127, 130, 52),
     "eleventh": ("63 of its 76", 76, 76, 46),
     "twelfth": ("74 of its 91", 88, 91, 45),
+    "thirteenth": ("64 of its 82", 80, 82, 43),
 }
 
 

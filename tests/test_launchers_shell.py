@@ -368,8 +368,8 @@ def outline(nodes: tuple[Any, ...]) -> list[Any]:
         ("for i in 1 2; do a; done; b", [["for", "a"], "b"]),
         ("f() { a; }\nf", [["function", "a"], "f"]),
         ("case $X in a) b;; esac", [["case", "b"]]),
-            ("case x in x) b;; esac; c", [["{", "b"], "c"]),
-            ("case x in a) b;; esac", [["case"]]),
+        ("case x in x) b;; esac; c", [["{", "b"], "c"]),
+        ("case x in a) b;; esac", [["case"]]),
         ("{ a; b", []),  # the block never ends
     ],
 )

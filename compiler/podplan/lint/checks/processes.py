@@ -24,6 +24,7 @@ from podplan.launchers.commands import (
     TorchrunCommand,
 )
 from podplan.lint.analysis.deepspeed_line import find_deepspeed_line
+from podplan.lint.analysis.features import PYTHON_TEXT, list_features
 from podplan.lint.analysis.jobs import count_pods, find_torchrun_switch, has_trait, is_mode_enabled, spec_of
 from podplan.lint.analysis.launches import (
     ContainerLaunch,
@@ -93,6 +94,8 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
     for count in (*_iter_process_counts(job), *_iter_unlaunched_counts(job)):
         if count.is_restricted or count.is_mig or not 0 < count.processes < count.gpus:
             continue
+        if _takes_several_gpus(job, count.group):
+            continue
         idle = count.gpus - count.processes
         values = {
             "starts": f"{count.launcher} starts {format_count(count.processes, 'process', 'processes')}",
@@ -105,6 +108,15 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
         if count.launcher == "python" and has_trait(job, "torchrun-by-controller"):
             violation = violation._replace(related=(*violation.related, *find_torchrun_switch(job)))
         yield violation._replace(change=change, change_doc=target.doc)
+
+
+def _takes_several_gpus(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether a script computes its devices from a multiple of its local rank, as a model on two GPUs needs."""
+    if PYTHON_TEXT not in list_features(job):
+        return False
+    from podplan.lint.checks.source_devices import multiplies_local_rank
+
+    return multiplies_local_rank(job, group)
 
 
 def _find_cr_field(target: Target, count: ProcessCount) -> Path | None:

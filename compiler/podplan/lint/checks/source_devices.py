@@ -1,4 +1,4 @@
-"""Calls of a Python script that fail in a Pod without GPUs.
+"""GPUs in the text of a Python script: calls that fail in a Pod without any, and devices of each process.
 
 Sources: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use (NCCL is for GPUs),
 https://docs.pytorch.org/docs/stable/generated/torch.cuda.set_device.html.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from podplan.core.replica_groups import ReplicaGroup
 from podplan.lint.checks.python_sources import (
     PythonSource,
     get_constant,
@@ -28,6 +29,18 @@ def iter_gpu_calls(job: LoweredJob) -> Iterator[tuple[PythonSource, ast.AST, str
         found = next(_iter_calls(source), None)
         if found is not None:
             yield source, *found
+
+
+def multiplies_local_rank(job: LoweredJob, group: ReplicaGroup) -> bool:
+    """Whether a script of a Pod numbers its devices by a multiple of its local rank: it uses several."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mult)
+        and "local_rank" in ast.unparse(node).lower()
+        for source in list_python_sources(job)
+        if source.where.group is group
+        for node in ast.walk(source.tree)
+    )
 
 
 def _iter_calls(source: PythonSource) -> Iterator[tuple[ast.AST, str, str]]:
