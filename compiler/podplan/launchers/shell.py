@@ -1,8 +1,8 @@
 """Parses the simple commands of a shell string, as ``sh -c`` and ``bash -c`` run them.
 
 Blocks (if, for, while, case, subshells, functions) are parsed; their commands may run never or repeatedly.
-Of a case whose word is known only the branch that runs is kept, as a ``{`` block: an entry script with a branch
-for each replica type. Here-documents and command substitutions are not parsed.
+Of a case whose word is known only the branch that runs is kept, as a ``{`` block: an entry script may have a
+branch for each replica type. Here-documents and command substitutions are not parsed.
 """
 
 from __future__ import annotations

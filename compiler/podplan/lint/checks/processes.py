@@ -111,7 +111,7 @@ def idle_gpus(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _takes_several_gpus(job: LoweredJob, group: ReplicaGroup) -> bool:
-    """Whether a script computes its devices from a multiple of its local rank, as a model on two GPUs needs."""
+    """Whether a script takes several devices for each of its processes, as a model on two GPUs needs."""
     if PYTHON_TEXT not in list_features(job):
         return False
     from podplan.lint.checks.source_devices import multiplies_local_rank
