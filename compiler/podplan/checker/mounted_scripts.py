@@ -1,31 +1,44 @@
-"""The scripts of ConfigMaps that the Pods of a job run, as a part of the plan for it."""
+"""The scripts and variables of ConfigMaps that the Pods of a job use, as a part of the plan for it."""
 
 from __future__ import annotations
 
 from podplan.core.provenance import Path, TracedDocument, trace_to_source
 from podplan.core.replica_groups import ReplicaGroup
+from podplan.core.typing import Any
 from podplan.kinds.spec import Reference
 from podplan.kubernetes.accessors import get_entries, get_mapping, get_text
 from podplan.pipeline import JobPlan, ResolvedReference
 from podplan.workspace.loader import Loader
 
 
-def has_config_map_volume(plan: JobPlan) -> bool:
-    """Whether a Pod of a job mounts a ConfigMap; only then its scripts can be in one."""
+def uses_config_map(plan: JobPlan) -> bool:
+    """Whether a Pod of a job mounts a ConfigMap, or takes variables from one."""
     return any(
-        "configMap" in volume
+        _mounts_config_map(group.doc.data) or _takes_variables(group.doc.data)
         for group in plan.replica_groups
-        for _, volume in get_entries(get_mapping(group.doc.data, "spec"), "volumes")
+    )
+
+
+def _mounts_config_map(pod: Any) -> bool:
+    return any("configMap" in volume for _, volume in get_entries(get_mapping(pod, "spec"), "volumes"))
+
+
+def _takes_variables(pod: Any) -> bool:
+    return any(
+        "envFrom" in container or any("valueFrom" in entry for _, entry in get_entries(container, "env"))
+        for field in ("initContainers", "containers")
+        for _, container in get_entries(get_mapping(pod, "spec"), field)
     )
 
 
 def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
-    """Return a plan whose Pods run the text of scripts in ConfigMaps.
+    """Return a plan whose Pods have the text of scripts, and the variables, of ConfigMaps.
 
     These ConfigMaps become references of the plan.
     """
-    if plan.cr is None or not has_config_map_volume(plan):
+    if plan.cr is None or not uses_config_map(plan):
         return plan
+    from podplan.lint.analysis.config_map_variables import resolve_variables
     from podplan.lint.analysis.mounted_scripts import (
         has_parallelism,
         has_python,
@@ -56,9 +69,12 @@ def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
             groups.append(group)
             continue
         inlined, scripts = inline_scripts(group, find_config_map)
-        groups.append(inlined)
         for script, config_map in scripts:
             add_reference(group, script.place, script.mounted.config_map, config_map)
+        inlined, variables = resolve_variables(inlined, find_config_map)
+        for config_map, path, name in variables:
+            add_reference(group, path, name, config_map)
+        groups.append(inlined)
     for group in groups:
         for volume, name in list_configuration_volumes(group):
             add_reference(group, volume, name, find_config_map(name))

@@ -274,24 +274,28 @@ def _replace_script(
             origins[*base, number + len(added)] = Origin("copied", (DocumentPath(doc, (*base, number)),))
     shift = len(added)
     replica_texts = {
-        _shift_path(path, base, at, shift): value
+        shift_path(path, base, at, shift): value
         for path, value in doc.replica_texts.items()
         if not (script.is_whole and path == script.place)
     }
-    data = _with_value(doc.data, base, new_words)
+    data = with_value(doc.data, base, new_words)
     if script.is_whole and str(_value_at(data, script.outer)).rpartition("/")[2] != shell:
-        data = _with_value(data, script.outer, shell)
+        data = with_value(data, script.outer, shell)
     return TracedDocument(doc.name, data, origins=origins, replica_texts=replica_texts)
 
 
 def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
-    """Return a path in a Pod with scripts in its commands as a path in the Pod without them."""
+    """Return a path in a Pod with scripts and variables of ConfigMaps as a path in the Pod without them."""
     whole = doc.origins.get(())
     original = whole.sources[0].doc if whole is not None and whole.sources else None
     if original is None or original.name != doc.name:
         return path
-    depth = next((at + 2 for at, step in enumerate(path) if step in ("command", "args")), len(path) + 1)
+    depth = next(
+        (at + 2 for at, step in enumerate(path) if step in ("command", "args", "env")), len(path) + 1
+    )
     own, word = doc.origins.get(tuple(path[:depth])), path[depth - 1] if depth <= len(path) else None
+    if own is not None and own.derivation == "because" and "env" in path:
+        return find_path_without_scripts(original, own.sources[0].path)  # a variable of envFrom
     if own is not None and own.sources[0].doc is not original and isinstance(word, int):
         # The text of a script, behind -c, which is there because of the word with the path.
         own = doc.origins.get((*path[: depth - 1], word - 1))
@@ -300,7 +304,7 @@ def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
     return find_path_without_scripts(original, (*own.sources[0].path, *path[depth:]))
 
 
-def _shift_path(path: Path, base: Path, at: int, shift: int) -> Path:
+def shift_path(path: Path, base: Path, at: int, shift: int) -> Path:
     """Return the path of a word behind those that were added."""
     depth = len(base)
     if len(path) <= depth or path[:depth] != base:
@@ -315,11 +319,11 @@ def _value_at(value: Any, path: Path) -> Any:
     return value
 
 
-def _with_value(value: Any, path: Path, new: Any) -> Any:
+def with_value(value: Any, path: Path, new: Any) -> Any:
     """Return a copy of a value with another one at a path."""
     if not path:
         return new
-    changed = _with_value(value[path[0]], path[1:], new)
+    changed = with_value(value[path[0]], path[1:], new)
     if isinstance(value, dict):
         return {**value, path[0]: changed}
     return [changed if number == path[0] else one for number, one in enumerate(value)]

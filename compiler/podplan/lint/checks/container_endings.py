@@ -124,8 +124,8 @@ def _find_main_container(group: ReplicaGroup) -> tuple[Path, Mapping[str, Any]] 
 
 def _ends_job(job: LoweredJob, group: ReplicaGroup) -> bool:
     """Whether the job succeeds only when Pods of a group complete."""
-    if has_trait(job, "servers"):
-        return False
+    if has_trait(job, "servers") or get_mapping(spec_of(job), "successPolicy").get("rules"):
+        return False  # some indexes of a Job decide
     if has_trait(job, "success-rules"):
         rules = [rule for _, rule in get_entries(spec_of(job), "successRules")]
         return not rules or any(group.replica_type in rule for rule in rules)

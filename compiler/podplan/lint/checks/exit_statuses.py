@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import below
 from podplan.core.truncation import truncate
 from podplan.core.typing import Any
-from podplan.launchers.exit_status import find_hidden_status
+from podplan.launchers.exit_status import HiddenStatus, find_hidden_status
 from podplan.launchers.words import Word
 from podplan.lint.analysis.features import SHELL
 from podplan.lint.analysis.jobs import is_mode_enabled
-from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.processes import find_endless_process, process_of
 from podplan.lint.analysis.resources import find_training_container
 from podplan.lint.checks.registration import check
 from podplan.lint.target import Target, Violation
@@ -35,7 +35,7 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
     for group in subject.job.pods:
         found = find_training_container(group)
         hidden = find_hidden_status(process_of(found[1])) if found is not None else None
-        if found is not None and hidden is not None:
+        if found is not None and hidden is not None and not _is_in_endless_loop(found[1], hidden):
             values = {
                 "program": command_name(hidden.words),
                 "how": hidden.how,
@@ -50,6 +50,12 @@ def hidden_exit_status(subject: Target, _: Mapping[str, Any]) -> Iterator[Violat
             yield Violation(
                 below(found[0], hidden.words[0].place), values, related, doc=group.doc, group=group
             )
+
+
+def _is_in_endless_loop(container: Mapping[str, Any], hidden: HiddenStatus) -> bool:
+    """Whether a program is in a loop that never ends, so that the shell has no exit status."""
+    endless = find_endless_process(container)
+    return endless is not None and bool(endless.loop) and hidden.words[0].start > endless.words[0].start
 
 
 def command_name(words: tuple[Word, ...]) -> str:

@@ -109,7 +109,9 @@ def find_parser(tree: ast.Module) -> ScriptParser | None:
     name = next((_find_name(one, created) for one in statements if _find_name(one, created)), "")
     if len(created) != 1 or not name or get_dotted_name(created[0].func) not in _PARSERS:
         return None
-    if created[0].args or any(one.arg not in _PLAIN_KEYWORDS for one in created[0].keywords):
+    given = created[0].args  # at most prog, usage, description and epilog
+    is_plain = len(given) <= 4 and all(isinstance(get_constant(one), str) for one in given)
+    if not is_plain or any(one.arg not in _PLAIN_KEYWORDS for one in created[0].keywords):
         return None
     certain = [node for statement in statements for node in iter_certain_expressions(statement)]
     options: set[str] = {"--help"}
