@@ -27,8 +27,10 @@ from podplan.lint.checks.python_sources import (
     list_python_sources,
 )
 from podplan.lint.checks.registration import check
+from podplan.lint.checks.source_ranks import count_processes_of_source
 from podplan.lint.target import LoweredJob, Target, Violation
 
+_TAKES_DEVICE = ("set_device", "device")
 _PARSERS = ("argparse.ArgumentParser", "ArgumentParser")
 _PLAIN_KEYWORDS = frozenset(("description", "prog", "usage", "epilog", "formatter_class"))
 _OF_DEEPSPEED = ("--deepspeed", "--deepspeed_config", "--deepscale", "--deepscale_config", "--deepspeed_mpi")
@@ -82,6 +84,62 @@ def source_argument_refused(target: Target, _: Mapping[str, Any]) -> Iterator[Vi
             if not is_given:
                 values = {"file": source.name, "what": f"requires {names[-1]}, which nothing passes"}
                 yield Violation(place, values, [started], doc=source.doc, group=source.group)
+
+
+@check(requires=(PYTHON_TEXT,))
+def source_local_rank_default(target: Target, _: Mapping[str, Any]) -> Iterator[Violation]:
+    """A local rank that each process takes from the default of an option. Values: ``file``, ``option``,
+    ``default``, ``processes``."""
+    job = target.job
+    for source in list_python_sources(job):
+        invocation = source.launch.invocation
+        processes = count_processes_of_source(job, source)
+        if invocation.launcher != "torchrun" or processes is None or processes.per_pod < 2:
+            continue
+        names = {word.text.partition("=")[0].replace("_", "-") for word in source.arguments}
+        if "--local-rank" in names or _reads_local_rank(source.text):
+            continue
+        found = next(_iter_local_rank_options(source.tree), None)
+        if found is not None:
+            call, option, default = found
+            values = {
+                "file": source.name,
+                "option": option,
+                "default": default,
+                "processes": processes.per_pod,
+            }
+            started = (
+                source.launch.group.doc,
+                source.launch.locate_word(invocation.program_word),
+                "starts the processes",
+            )
+            yield Violation(source.locate(call), values, [started], doc=source.doc, group=source.group)
+
+
+def _reads_local_rank(text: str) -> bool:
+    """Whether a script may have its local rank from elsewhere: a variable, a library or a process of its own."""
+    return any(
+        name in text for name in ("LOCAL_RANK", "environ", "getenv", "local_rank()", "spawn", "device_count")
+    )
+
+
+def _iter_local_rank_options(tree: ast.Module) -> Iterator[tuple[ast.Call, str, int]]:
+    """Yield the option for the local rank from which a script takes its GPU, with its default."""
+    uses = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and get_dotted_name(node.func).rpartition(".")[2] in _TAKES_DEVICE
+        and any(get_dotted_name(one).rpartition(".")[2] == "local_rank" for one in node.args)
+    ]
+    for node in ast.walk(tree) if uses else ():
+        if not isinstance(node, ast.Call) or not get_dotted_name(node.func).endswith(".add_argument"):
+            continue
+        names = [name for name in map(get_constant, node.args) if isinstance(name, str)]
+        option = next((name for name in names if name.replace("_", "-") == "--local-rank"), "")
+        default = get_constant(next((one.value for one in node.keywords if one.arg == "default"), None))
+        if option and type(default) is int and default >= 0:
+            yield node, option, default
 
 
 def _find_passed(job: LoweredJob, source: PythonSource) -> tuple[str, tuple[str, ...]] | None:
