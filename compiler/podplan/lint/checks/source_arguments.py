@@ -117,7 +117,7 @@ def source_local_rank_default(target: Target, _: Mapping[str, Any]) -> Iterator[
 
 
 def _reads_local_rank(text: str) -> bool:
-    """Whether a script may have its local rank from elsewhere: a variable, a library or a process of its own."""
+    """Whether a script may have its local rank from elsewhere, such as a variable or a library."""
     return any(
         name in text for name in ("LOCAL_RANK", "environ", "getenv", "local_rank()", "spawn", "device_count")
     )
