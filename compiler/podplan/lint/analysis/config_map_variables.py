@@ -1,7 +1,8 @@
 """Variables that a container takes from a ConfigMap, read as if their values stood in its env.
 
 The kubelet sets those of envFrom before those of env, which replace them, and does not expand ``$(NAME)`` in
-values of a ConfigMap. A value has the key of the ConfigMap as its origin.
+values of a ConfigMap. A value has the key of the ConfigMap as its origin. The references stay beside the
+values: other rules are about them, and a source that is not known may have more variables.
 
 Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/
 """
@@ -63,7 +64,7 @@ def _resolve_keys(
         if config_map is None or not _is_plain(get_text(entry, "name"), value):
             continue
         place: Path = (*base, "env", at)
-        entries[at] = {"name": entry.get("name"), "value": value}
+        entries[at] = {**entry, "value": value}
         origins[*place, "value"] = Origin("copied", (DocumentPath(config_map, ("data", key)),))
         read.append(ReadConfigMap(config_map, (*place, "valueFrom", "configMapKeyRef", "name"), name))
     if len(origins) == 1:
@@ -79,18 +80,13 @@ def _resolve_sources(
     find_config_map: FindConfigMap,
     read: list[ReadConfigMap],
 ) -> TracedDocument:
-    """Put the variables of envFrom before those of env.
-
-    envFrom stays if a source is not known, or has variables that are not read: the container may have more.
-    """
+    """Put the variables of envFrom before those of env."""
     found: dict[str, tuple[str, DocumentPath, int]] = {}
-    is_complete = True
     for at, source in get_entries(container, "envFrom"):
         name = get_text(get_mapping(source, "configMapRef"), "name")
         config_map = find_config_map(name) if name else None
         data = get_mapping(config_map.data, "data") if config_map is not None else {}
         if config_map is None or len(data) > MOST_VARIABLES:
-            is_complete = False
             continue
         read.append(ReadConfigMap(config_map, (*base, "envFrom", at, "configMapRef", "name"), name))
         for key, value in data.items():
@@ -99,18 +95,14 @@ def _resolve_sources(
                 found[variable] = (value, DocumentPath(config_map, ("data", key)), at)
             else:
                 found.pop(variable, None)
-                is_complete = False
     own = {get_text(entry, "name") for _, entry in get_entries(container, "env")}
     added = [(name, *rest) for name, rest in found.items() if name not in own]
     if not added or not isinstance(container.get("env", []), list):
         return doc
     env: Path = (*base, "env")
-    known = dict(value_at(doc.data, base))
-    if is_complete:
-        del known["envFrom"]
-    present = known.get("env") or []
+    present = value_at(doc.data, env) or []
     variables = [{"name": name, "value": value} for name, value, _, _ in added]
-    data = with_value(doc.data, base, {**known, "env": [*variables, *present]})
+    data = with_value(doc.data, base, {**value_at(doc.data, base), "env": [*variables, *present]})
     origins: dict[Path, Origin] = {(): Origin("copied", (DocumentPath(doc, ()),))}
     for at, (_, _, place, source_at) in enumerate(added):
         origins[*env, at] = Origin("because", (DocumentPath(doc, (*base, "envFrom", source_at)),))
