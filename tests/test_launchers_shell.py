@@ -257,6 +257,8 @@ def test_positional_words_keep_their_places() -> None:
         ('case "$1" in ps) a;; worker) b;& c) c;; esac', [("b", False), ("c", True)]),
         ('case "$2" in 0) a;; *) b;; esac', [("a", True), ("b", True)]),
         ('case "$9" in ps) a;; esac', [("a", True)]),
+        ('x || case "$1" in worker) a;; *) b;; esac', [("x", False), ("a", True), ("b", True)]),
+        ('f() case "$1" in worker) a;; *) b;; esac; f', [("a", True), ("b", True), ("f", False)]),
         ('if x; then case "$1" in "worker") a;; esac; fi', [("x", False), ("a", True)]),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from podplan.checker.affected_findings import depends_on_any
-from podplan.checker.mounted_scripts import inline_plan_scripts
+from podplan.checker.config_maps import inline_config_maps
 from podplan.checker.packed_store import JobSource
 from podplan.checker.placeholders import is_about_placeholder
 from podplan.checker.rebuild import build_lowered_job, build_object_job
@@ -84,7 +84,7 @@ def check_plans(
     get_redactor = _Secrets(run.settings.param_values)
     is_unaffected = False
     for plan in job_plans:
-        plan = inline_plan_scripts(plan, run.reader)
+        plan = inline_config_maps(plan, run.reader)
         file = plan.item.doc.name
         if plan.cr is not None:
             annotated.update(run.suppression_tracker.annotations(file, plan.cr))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from podplan.checker.mounted_scripts import inline_plan_scripts
+from podplan.checker.config_maps import inline_config_maps
 from podplan.checker.packed_store import JobSource
 from podplan.core.limits import LimitExceeded
 from podplan.core.replay import Replay
@@ -90,7 +90,7 @@ class JobRebuilder:
         with suppress(LimitExceeded):  # it was reported the first time
             for plan in iter_job_plans(item, settings, self._reader):
                 if plan.is_lowered:
-                    inlined = inline_plan_scripts(plan, self._reader)
+                    inlined = inline_config_maps(plan, self._reader)
                     yield build_lowered_job(inlined, settings, self._base_crs, self._reader)
 
     def _read_items(self, job_source: JobSource) -> tuple[str, tuple[ClassifiedDocument, ...]]:

@@ -200,6 +200,7 @@ class _ScriptParser:
             ):
                 self.index += 2
             return None
+        may_skip = self.in_function or self.in_alternative
         self._open(_BLOCK_CLOSERS[text], text, token)
         if text == "case":
             subject = self.tokens[self.index] if self.index < len(self.tokens) else token
@@ -210,7 +211,7 @@ class _ScriptParser:
                 return None
             value = None if subject.is_operator else expansion.expand_value(subject.pieces, self.scope)
             # A value with a digit may be a rank or a host name, which differs between the Pods of a group.
-            if value and not any(map(str.isdigit, value)):
+            if value and not may_skip and not any(map(str.isdigit, value)):
                 self.blocks[-1] = self.blocks[-1]._replace(case=_Case(value))
             return self._parse_case_pattern(token, skip=1)
         if self._next_is("("):
@@ -404,7 +405,7 @@ class _ScriptParser:
             and operator_after != "&"
             and not self._is_in_subshell()
         )
-        name, positional = words[0].text if words else "", self.scope.positional
+        name = words[0].text if words else ""
         if not words:
             for variable, value in command_variables.items():
                 self._set_variable(variable, value if is_lasting else None)
@@ -419,7 +420,8 @@ class _ScriptParser:
         elif name == "let":
             self._forget_assigned(" ".join(word.text for word in words[1:]))
         elif name == "shift" and words[1:] == [] and is_lasting:
-            self.scope.positional = [*positional[:1], *positional[2:]] if positional is not None else None
+            given = self.scope.positional
+            self.scope.positional = [*given[:1], *given[2:]] if given is not None else None
         elif name == "shift" or (name == "set" and _sets_positional(words[1:])):
             self.scope.positional = None
 

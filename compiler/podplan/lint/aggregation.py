@@ -192,9 +192,9 @@ def _build_finding(diagnostic: Diagnostic, object_id: dict[str, Any] | None) -> 
         name_text = find_name_text(doc) if name else None
         lowered_path = tuple(diagnostic.path)
         if () in doc.origins:
-            from podplan.lint.analysis.mounted_scripts import find_path_without_scripts
+            from podplan.lint.analysis.mounted_scripts import find_lowered_path
 
-            lowered_path = find_path_without_scripts(doc, lowered_path)
+            lowered_path = find_lowered_path(doc, lowered_path)
         lowered = LoweredReference(doc.data["kind"], name, group.indexes, lowered_path, name_text)
     finding = Finding(
         rule=rule.code,

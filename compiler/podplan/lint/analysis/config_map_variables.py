@@ -9,7 +9,7 @@ Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from podplan.core.findings import value_at
 from podplan.core.provenance import DocumentPath, Origin, Path, TracedDocument
@@ -33,6 +33,15 @@ class ReadConfigMap(NamedTuple):
     name: str
 
 
+class _Variable(NamedTuple):
+    """A variable with its value in a ConfigMap, and the index of its entry in envFrom."""
+
+    name: str
+    value: str
+    place: DocumentPath
+    source: int
+
+
 def resolve_variables(
     group: ReplicaGroup, find_config_map: FindConfigMap
 ) -> tuple[ReplicaGroup, list[ReadConfigMap]]:
@@ -40,48 +49,39 @@ def resolve_variables(
     doc, read = group.doc, list[ReadConfigMap]()
     for field in _FIELDS:
         for number, container in get_entries(get_mapping(group.doc.data, "spec"), field):
+            if not isinstance(container.get("env", []), list):
+                continue
             base: Path = ("spec", field, number)
-            doc = _resolve_keys(doc, base, container, find_config_map, read)
-            doc = _resolve_sources(doc, base, container, find_config_map, read)
+            values = _read_keys(base, container, find_config_map, read)
+            added = _read_sources(base, container, find_config_map, read)
+            if values or added:
+                doc = _with_variables(doc, base, values, added)
     return (group if doc is group.doc else group._replace(doc=doc)), read
 
 
-def _resolve_keys(
-    doc: TracedDocument,
-    base: Path,
-    container: Mapping[str, Any],
-    find_config_map: FindConfigMap,
-    read: list[ReadConfigMap],
-) -> TracedDocument:
-    """Replace the references to keys in env by their values."""
-    entries = list(container.get("env") or ())
-    origins: dict[Path, Origin] = {(): Origin("copied", (DocumentPath(doc, ()),))}
+def _read_keys(
+    base: Path, container: Mapping[str, Any], find_config_map: FindConfigMap, read: list[ReadConfigMap]
+) -> dict[int, tuple[str, DocumentPath]]:
+    """Return the values of references to keys in env, with their places, by the index of the entry."""
+    found: dict[int, tuple[str, DocumentPath]] = {}
     for at, entry in get_entries(container, "env"):
         reference = get_mapping(get_mapping(entry, "valueFrom"), "configMapKeyRef")
         name, key = get_text(reference, "name"), get_text(reference, "key")
         config_map = find_config_map(name) if name and key else None
         value = get_mapping(config_map.data, "data").get(key) if config_map is not None else None
-        if config_map is None or not _is_plain(get_text(entry, "name"), value):
-            continue
-        place: Path = (*base, "env", at)
-        entries[at] = {**entry, "value": value}
-        origins[*place, "value"] = Origin("copied", (DocumentPath(config_map, ("data", key)),))
-        read.append(ReadConfigMap(config_map, (*place, "valueFrom", "configMapKeyRef", "name"), name))
-    if len(origins) == 1:
-        return doc
-    data = with_value(doc.data, (*base, "env"), entries)
-    return TracedDocument(doc.name, data, origins=origins, replica_texts=doc.replica_texts)
+        if config_map is not None and isinstance(value, str) and _is_plain(get_text(entry, "name"), value):
+            found[at] = value, DocumentPath(config_map, ("data", key))
+            read.append(
+                ReadConfigMap(config_map, (*base, "env", at, "valueFrom", "configMapKeyRef", "name"), name)
+            )
+    return found
 
 
-def _resolve_sources(
-    doc: TracedDocument,
-    base: Path,
-    container: Mapping[str, Any],
-    find_config_map: FindConfigMap,
-    read: list[ReadConfigMap],
-) -> TracedDocument:
-    """Put the variables of envFrom before those of env."""
-    found: dict[str, tuple[str, DocumentPath, int]] = {}
+def _read_sources(
+    base: Path, container: Mapping[str, Any], find_config_map: FindConfigMap, read: list[ReadConfigMap]
+) -> list[_Variable]:
+    """Return the variables of envFrom that env does not set."""
+    found: dict[str, _Variable] = {}
     for at, source in get_entries(container, "envFrom"):
         name = get_text(get_mapping(source, "configMapRef"), "name")
         config_map = find_config_map(name) if name else None
@@ -91,28 +91,40 @@ def _resolve_sources(
         read.append(ReadConfigMap(config_map, (*base, "envFrom", at, "configMapRef", "name"), name))
         for key, value in data.items():
             variable = f"{get_text(source, 'prefix')}{key}"
-            if _is_plain(variable, value):
-                found[variable] = (value, DocumentPath(config_map, ("data", key)), at)
-            else:
-                found.pop(variable, None)
+            found.pop(variable, None)
+            if isinstance(value, str) and _is_plain(variable, value):
+                found[variable] = _Variable(variable, value, DocumentPath(config_map, ("data", key)), at)
     own = {get_text(entry, "name") for _, entry in get_entries(container, "env")}
-    added = [(name, *rest) for name, rest in found.items() if name not in own]
-    if not added or not isinstance(container.get("env", []), list):
-        return doc
+    return [variable for variable in found.values() if variable.name not in own]
+
+
+def _with_variables(
+    doc: TracedDocument,
+    base: Path,
+    values: Mapping[int, tuple[str, DocumentPath]],
+    added: Sequence[_Variable],
+) -> TracedDocument:
+    """Return a Pod with values at entries of env, and more variables before them."""
     env: Path = (*base, "env")
-    present = value_at(doc.data, env) or []
-    variables = [{"name": name, "value": value} for name, value, _, _ in added]
-    data = with_value(doc.data, base, {**value_at(doc.data, base), "env": [*variables, *present]})
+    container, shift = value_at(doc.data, base), len(added)
+    present = [
+        {**entry, "value": values[at][0]} if at in values else entry
+        for at, entry in enumerate(container.get("env") or ())
+    ]
     origins: dict[Path, Origin] = {(): Origin("copied", (DocumentPath(doc, ()),))}
-    for at, (_, _, place, source_at) in enumerate(added):
-        origins[*env, at] = Origin("because", (DocumentPath(doc, (*base, "envFrom", source_at)),))
-        origins[*env, at, "value"] = Origin("copied", (place,))
+    for at, variable in enumerate(added):
+        origins[*env, at] = Origin("because", (DocumentPath(doc, (*base, "envFrom", variable.source)),))
+        origins[*env, at, "value"] = Origin("copied", (variable.place,))
     for at in range(len(present)):
-        origins[*env, at + len(added)] = Origin("copied", (DocumentPath(doc, (*env, at)),))
-    replica_texts = {shift_path(path, env, 0, len(added)): value for path, value in doc.replica_texts.items()}
+        origins[*env, at + shift] = Origin("copied", (DocumentPath(doc, (*env, at)),))
+        if at in values:
+            origins[*env, at + shift, "value"] = Origin("copied", (values[at][1],))
+    entries = [*({"name": one.name, "value": one.value} for one in added), *present]
+    data = with_value(doc.data, base, {**container, "env": entries})
+    replica_texts = {shift_path(path, env, 0, shift): value for path, value in doc.replica_texts.items()}
     return TracedDocument(doc.name, data, origins=origins, replica_texts=replica_texts)
 
 
-def _is_plain(name: str, value: object) -> bool:
-    """Whether a variable may be read: a text without what the kubelet would expand, and no secret."""
-    return isinstance(value, str) and "$(" not in value and not is_secret(name, value)
+def _is_plain(name: str, value: str) -> bool:
+    """Whether a variable may be read: it has nothing that looks like a reference, and is no secret."""
+    return "$(" not in value and not is_secret(name, value)

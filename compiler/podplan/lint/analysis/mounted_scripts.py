@@ -284,7 +284,7 @@ def _replace_script(
     return TracedDocument(doc.name, data, origins=origins, replica_texts=replica_texts)
 
 
-def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
+def find_lowered_path(doc: TracedDocument, path: Path) -> Path:
     """Return a path in a Pod with scripts and variables of ConfigMaps as a path in the Pod without them."""
     whole = doc.origins.get(())
     original = whole.sources[0].doc if whole is not None and whole.sources else None
@@ -295,13 +295,13 @@ def find_path_without_scripts(doc: TracedDocument, path: Path) -> Path:
     )
     own, word = doc.origins.get(tuple(path[:depth])), path[depth - 1] if depth <= len(path) else None
     if own is not None and own.derivation == "because" and "env" in path:
-        return find_path_without_scripts(original, own.sources[0].path)  # a variable of envFrom
+        return find_lowered_path(original, own.sources[0].path)  # a variable of envFrom
     if own is not None and own.sources[0].doc is not original and isinstance(word, int):
         # The text of a script, behind -c, which is there because of the word with the path.
         own = doc.origins.get((*path[: depth - 1], word - 1))
     if own is None or own.sources[0].doc is not original:
-        return find_path_without_scripts(original, path)
-    return find_path_without_scripts(original, (*own.sources[0].path, *path[depth:]))
+        return find_lowered_path(original, path)
+    return find_lowered_path(original, (*own.sources[0].path, *path[depth:]))
 
 
 def shift_path(path: Path, base: Path, at: int, shift: int) -> Path:

@@ -131,8 +131,8 @@ def _find_loader(source: PythonSource) -> tuple[ast.Call, str] | None:
     if any(word in text for word in _OTHERS) or not _is_data_parallel(source.tree):
         return None
     values = find_values(source.tree)
-    seeds = [node for node in ast.walk(source.tree) if _is_seed(node)]
-    if any(may_differ(argument, values) for seed in seeds for argument in seed.args):  # type: ignore[attr-defined]
+    seeds = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and _sets_seed(node)]
+    if any(may_differ(argument, values) for seed in seeds for argument in seed.args):
         return None
     trained = _list_trained(source.tree)
     for name, call in values.items():
@@ -150,8 +150,8 @@ def _is_data_parallel(tree: ast.Module) -> bool:
     return any(name in _DATA_PARALLEL or name.endswith(".DistributedDataParallel") for name in names)
 
 
-def _is_seed(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and get_dotted_name(node.func).rpartition(".")[2] in _SEEDS
+def _sets_seed(call: ast.Call) -> bool:
+    return get_dotted_name(call.func).rpartition(".")[2] in _SEEDS
 
 
 def _shuffles_all(call: ast.Call) -> bool:
@@ -167,23 +167,28 @@ def _shuffles_all(call: ast.Call) -> bool:
 
 def _list_trained(tree: ast.Module) -> frozenset[str]:
     """Return the variables that a loop over epochs reads to their end, and trains on."""
-    names: set[str] = set()
-    for epochs in ast.walk(tree):
-        is_counted = isinstance(epochs, ast.For) and isinstance(epochs.iter, ast.Call)
-        if not is_counted or get_dotted_name(epochs.iter.func) not in ("range", "trange", "tqdm"):  # type: ignore[attr-defined]
-            continue
-        for loop in epochs.body:  # type: ignore[attr-defined]
-            if isinstance(loop, ast.For) and _trains(loop):
-                read = loop.iter
-                if (
-                    isinstance(read, ast.Call)
-                    and get_dotted_name(read.func) in ("enumerate", "tqdm")
-                    and read.args
-                ):
-                    read = read.args[0]
-                if isinstance(read, ast.Name):
-                    names.add(read.id)
-    return frozenset(names)
+    loops = [
+        loop
+        for epochs in ast.walk(tree)
+        if isinstance(epochs, ast.For) and _get_called_name(epochs.iter) in ("range", "trange", "tqdm")
+        for loop in epochs.body
+        if isinstance(loop, ast.For) and _trains(loop)
+    ]
+    return frozenset(
+        read.id for loop in loops for read in (_get_iterated(loop),) if isinstance(read, ast.Name)
+    )
+
+
+def _get_called_name(node: ast.expr) -> str:
+    return get_dotted_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _get_iterated(loop: ast.For) -> ast.expr:
+    """Return what a loop reads, without enumerate and tqdm around it."""
+    read = loop.iter
+    if isinstance(read, ast.Call) and _get_called_name(read) in ("enumerate", "tqdm") and read.args:
+        return read.args[0]
+    return read
 
 
 def _trains(loop: ast.For) -> bool:

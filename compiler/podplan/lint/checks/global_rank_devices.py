@@ -65,8 +65,11 @@ def _find_device(source: PythonSource) -> ast.AST | None:
     """Return the first expression with which all processes select the GPU of their global rank."""
     values = find_values(source.tree)
     for statement in iter_certain_statements(source.tree, enters=_is_entered_with_gpus):
-        is_list = isinstance(statement, ast.Assign) and any(map(_is_list_of_devices, statement.targets))
-        if is_list and is_global_rank(statement.value, values):  # type: ignore[attr-defined]
+        if (
+            isinstance(statement, ast.Assign)
+            and any(map(_is_list_of_devices, statement.targets))
+            and is_global_rank(statement.value, values)
+        ):
             return statement
         for node in iter_certain_expressions(statement):
             if _selects(node, values):
@@ -92,8 +95,8 @@ def _selects(node: ast.AST, values: Mapping[str, ast.expr]) -> bool:
     """Whether an expression selects the GPU of the global rank."""
     if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
         prefix, number = node.values
-        is_device = get_constant(prefix) in _PREFIXES and isinstance(number, ast.FormattedValue)
-        return is_device and is_global_rank(number.value, values)  # type: ignore[attr-defined]
+        is_device = get_constant(prefix) in _PREFIXES
+        return is_device and isinstance(number, ast.FormattedValue) and is_global_rank(number.value, values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return get_constant(node.left) in _PREFIXES and is_global_rank(node.right, values)
     if not isinstance(node, ast.Call):

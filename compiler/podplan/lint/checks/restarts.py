@@ -43,6 +43,7 @@ _REQUEUE = compile_lazily(
 MAX_RESTARTS: Path = ("spec", "torchrunConfig", "maxRestarts")
 LONGEST_NAME, LONGEST_CODE = 60, 4
 _STOP_SIGNALS = frozenset(("TERM", "SIGTERM", "15", "INT", "SIGINT", "2"))
+_LONGEST_NAME = 200  # of a function, with the blanks after it
 _FUNCTION_HEAD = compile_lazily(r"([\w-]+)\s*(?:\(\s*\))?\s*\Z")
 _TRAPPED_EXIT = compile_lazily(r"(?:\A|[\s;&|{])exit\s+([1-9]\d{0,2})\b")
 
@@ -297,7 +298,7 @@ def _find_function(shell: ShellString, name: str) -> Block | None:
     """Return the body of a function of a shell string."""
     for node in shell.nodes:
         if isinstance(node, Block) and node.kind == "function":
-            head = _FUNCTION_HEAD.search(shell.text, 0, node.start)
+            head = _FUNCTION_HEAD.search(shell.text[max(0, node.start - _LONGEST_NAME) : node.start])
             if head is not None and head[1] == name:
                 return node
     return None

@@ -173,8 +173,9 @@ class _PathReader:
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else ""
         if isinstance(node, ast.FormattedValue):
-            is_counter = isinstance(node.value, ast.Name) and node.value.id in self._counters
-            return f"<{node.value.id}>" if is_counter else self.read(node.value, steps - 1)  # type: ignore[attr-defined]
+            if isinstance(node.value, ast.Name) and node.value.id in self._counters:
+                return f"<{node.value.id}>"
+            return self.read(node.value, steps - 1)
         if steps == 0:
             return ""
         if isinstance(node, ast.JoinedStr):

@@ -95,8 +95,9 @@ def _iter_demands(tree: ast.Module) -> Iterator[tuple[ast.AST, int]]:
 def _ends_script(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Raise):
         return True
-    is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    return is_call and get_dotted_name(statement.value.func) in ENDING_CALLS  # type: ignore[attr-defined]
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    return get_dotted_name(statement.value.func) in ENDING_CALLS
 
 
 def _list_assigned(tree: ast.Module) -> frozenset[str]:
@@ -140,5 +141,6 @@ def _is_world_size(node: ast.expr, assigned: frozenset[str]) -> bool:
     inner = node.args[0]
     if isinstance(inner, ast.Subscript):
         return get_dotted_name(inner.value) == "os.environ" and get_constant(inner.slice) == "WORLD_SIZE"
-    is_read = isinstance(inner, ast.Call) and get_dotted_name(inner.func) in ("os.environ.get", "os.getenv")
-    return is_read and bool(inner.args) and get_constant(inner.args[0]) == "WORLD_SIZE"  # type: ignore[attr-defined]
+    if not isinstance(inner, ast.Call) or get_dotted_name(inner.func) not in ("os.environ.get", "os.getenv"):
+        return False
+    return bool(inner.args) and get_constant(inner.args[0]) == "WORLD_SIZE"

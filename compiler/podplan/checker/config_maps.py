@@ -25,13 +25,16 @@ def _mounts_config_map(pod: Any) -> bool:
 
 def _takes_variables(pod: Any) -> bool:
     return any(
-        "envFrom" in container or any("valueFrom" in entry for _, entry in get_entries(container, "env"))
+        any("configMapRef" in source for _, source in get_entries(container, "envFrom"))
+        or any(
+            "configMapKeyRef" in get_mapping(entry, "valueFrom") for _, entry in get_entries(container, "env")
+        )
         for field in ("initContainers", "containers")
         for _, container in get_entries(get_mapping(pod, "spec"), field)
     )
 
 
-def inline_plan_scripts(plan: JobPlan, reader: Loader) -> JobPlan:
+def inline_config_maps(plan: JobPlan, reader: Loader) -> JobPlan:
     """Return a plan whose Pods have the text of scripts, and the variables, of ConfigMaps.
 
     These ConfigMaps become references of the plan.
